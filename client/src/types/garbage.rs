@@ -1,0 +1,46 @@
+use serde::{Deserialize, Serialize};
+
+use super::OrderToken;
+
+/// Body of `POST /v1/gc`: the attachments that a runtime says are still valid, for one node,
+/// one boot and one CNI network. Everything else it holds there becomes suspect; a second list
+/// at least a grace later frees it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct GarbageRequest {
+    /// Name of the cluster.
+    pub cluster: String,
+    /// Name of the node. The list says nothing about any other.
+    pub node: String,
+    /// `name` of the CNI network configuration. The list says nothing about any other.
+    pub network: String,
+    /// Boot and start of the call; holds that are younger are left alone.
+    pub token: OrderToken,
+    /// The list. An empty list means that none is valid.
+    pub valid: Vec<ValidAttachment>,
+    /// How long the caller still waits, in milliseconds from the arrival of the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline_ms: Option<u64>,
+}
+
+/// One entry of `cni.dev/valid-attachments`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ValidAttachment {
+    /// The sandbox.
+    pub container_id: String,
+    /// The interface.
+    pub ifname: String,
+}
+
+/// Answer of `POST /v1/gc`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct GarbageResponse {
+    /// Addresses freed by this call.
+    pub released: u32,
+    /// Holds that are suspect since this call or an earlier one.
+    pub suspect: u32,
+}
