@@ -1,0 +1,315 @@
+-- The one way in. A caller decides on the heads it knows, and this function appends only if they
+-- are still the heads: one round trip, no lock across a client's pause.
+do $$ begin execute format('set local role %I', current_database() || '_owner'); end $$;
+
+-- The header that is hashed. Another program can rebuild it: docs/event-encoding.md.
+create function ipledger.event_hash(
+    space_name text, seq bigint, epoch int, ip inet, step int, recorded_at timestamptz,
+    digest bytea, previous bytea
+) returns bytea
+language sql immutable parallel safe set search_path = pg_catalog as $$
+    select sha256(convert_to(
+        'ipledger event v1' || E'\n' || space_name || E'\n' || seq || E'\n' || epoch || E'\n'
+        || coalesce(encode(substring(inet_send(ip) from 5), 'hex'), '-') || E'\n'
+        || coalesce(step::text, '-') || E'\n'
+        || (extract(epoch from recorded_at) * 1000000)::bigint || E'\n'
+        || encode(digest, 'hex') || E'\n' || encode(previous, 'hex') || E'\n', 'UTF8'))
+$$;
+
+-- Rare side records, so that the hot arguments stay few. See append.
+create function ipledger.note(notes jsonb) returns boolean
+language plpgsql set search_path = pg_catalog set jit = off as $$
+declare
+    item jsonb;
+    parent_id int;
+    new_id int;
+begin
+    -- First of all, since a refusal must change nothing: a range that has a private space must
+    -- not come into the parent.
+    if exists (
+        select from jsonb_array_elements(notes -> 'windows') w, ipledger.spaces s
+        where s.parent = (w ->> 'space')::int and s.private_cidr = (w ->> 'cidr')::cidr
+    ) then
+        return false;
+    end if;
+    for item in select jsonb_array_elements(notes -> 'clusters') loop
+        insert into ipledger.clusters (name, uid, bound_at)
+        values (item ->> 'name', item ->> 'uid', clock_timestamp())
+        on conflict (name) do update set uid = excluded.uid, bound_at = excluded.bound_at
+        where clusters.uid is null;
+    end loop;
+    for item in select jsonb_array_elements(notes -> 'spaces') loop
+        parent_id := (item ->> 'parent')::int;
+        if parent_id is not null then
+            -- The pool may have come into the parent meanwhile: first use decides, under its lock.
+            perform from ipledger.spaces s where s.id = parent_id for no key update;
+            continue when exists (
+                select from ipledger.pools p
+                where p.space_id = parent_id and p.cidr = (item ->> 'cidr')::cidr);
+        end if;
+        insert into ipledger.spaces (name, parent, private_cidr)
+        values (item ->> 'name', parent_id, (item ->> 'cidr')::cidr)
+        on conflict do nothing returning id into new_id;
+        if new_id is null then
+            select s.id into new_id from ipledger.spaces s where s.name = item ->> 'name';
+        end if;
+        insert into ipledger.space_members (cluster, network_name, space_id)
+        select m ->> 'cluster', m ->> 'network_name', new_id
+        from jsonb_array_elements(item -> 'members') m
+        on conflict do nothing;
+    end loop;
+    for item in select jsonb_array_elements(notes -> 'windows') loop
+        insert into ipledger.pools (space_id, cidr, first_seq)
+        values ((item ->> 'space')::int, (item ->> 'cidr')::cidr, (item ->> 'seq')::bigint)
+        on conflict do nothing;
+        insert into ipledger.windows (space_id, cidr, first_ip, last_ip, exclude, first_seq)
+        values ((item ->> 'space')::int, (item ->> 'cidr')::cidr, (item ->> 'first')::inet,
+            (item ->> 'last')::inet,
+            array(select jsonb_array_elements_text(item -> 'exclude')), (item ->> 'seq')::bigint)
+        on conflict do nothing;
+    end loop;
+    for item in select jsonb_array_elements(notes -> 'boots') loop
+        insert into ipledger.boots (cluster, node, boot_id)
+        values (item ->> 'cluster', item ->> 'node', (item ->> 'boot_id')::uuid)
+        on conflict do nothing;
+    end loop;
+    delete from ipledger.tombstones t using jsonb_array_elements_text(notes -> 'forget') f
+    where t.attachment = decode(f, 'hex');
+    for item in select jsonb_array_elements(notes -> 'suspects') loop
+        insert into ipledger.suspects (space_id, ip, step, boot_id, boottime_ns)
+        values ((item ->> 'space')::int, (item ->> 'ip')::inet, (item ->> 'step')::int,
+            (item ->> 'boot_id')::uuid, (item ->> 'boottime_ns')::bigint)
+        on conflict do nothing;
+    end loop;
+    delete from ipledger.suspects s using jsonb_array_elements(notes -> 'cleared') c
+    where s.space_id = (c ->> 'space')::int and s.ip = (c ->> 'ip')::inet
+        and s.step = (c ->> 'step')::int;
+    return true;
+end
+$$;
+
+-- A DEL that found nothing. Taken alone (the exclusive side of the gate that every allocate
+-- passes), so an allocate is either seen here or sees the tombstone.
+create function ipledger.bury(burial jsonb) returns boolean
+language plpgsql set search_path = pg_catalog as $$
+declare
+    key bytea := decode(burial ->> 'attachment', 'hex');
+begin
+    perform pg_advisory_xact_lock(hashtextextended('ipledger tombstones', 0));
+    if exists (select from ipledger.addresses a where a.attachment = key and a.step % 2 = 0) then
+        return false;
+    end if;
+    delete from ipledger.tombstones t where t.expires_at < clock_timestamp();
+    insert into ipledger.tombstones (attachment, boot_id, boottime_ns, expires_at)
+    values (key, (burial ->> 'boot_id')::uuid, (burial ->> 'boottime_ns')::bigint,
+        clock_timestamp() + (burial ->> 'seconds')::int * interval '1 second')
+    on conflict (attachment) do update set boot_id = excluded.boot_id,
+        boottime_ns = excluded.boottime_ns, expires_at = excluded.expires_at;
+    return true;
+end
+$$;
+
+-- append(expected heads, rows)
+--   heads     spaces that the decision looked at, in ascending order of id, and their positions
+--   e_*       events, grouped by space in the order of `heads`
+--   r_*       addresses that were freed on the way (before they were held again, if they were)
+--   a_*       addresses as they are after the batch, with their holder
+--   wanted    attachments that are allocated here: a tombstone refuses them
+--   notes     rare side records, or NULL
+--   confirm   write even without rows, so that the commit waits for the synchronous standby
+-- Answers one row per space. outcome: 'appended', or nothing was changed because of 'moved'
+-- (another head), 'tombstone', or 'held' (a burial found the attachment alive).
+create function ipledger.append(
+    head_space int[], head_seq bigint[],
+    e_space int[], e_ip inet[], e_step int[], e_kind text[], e_body bytea[],
+    r_space int[], r_ip inet[], r_step int[], r_seq bigint[],
+    a_space int[], a_ip inet[], a_step int[], a_seq bigint[], a_pool cidr[],
+    a_allocated_seq bigint[], a_attachment bytea[], a_owner bytea[], a_position smallint[],
+    a_cluster text[], a_network text[], a_container_id text[], a_ifname text[],
+    a_namespace text[], a_pod text[], a_pod_uid text[], a_node text[],
+    a_boot_id uuid[], a_boottime_ns bigint[], a_content bigint[], a_cooldown int[],
+    wanted bytea[], notes jsonb, burial jsonb, confirm boolean
+) returns table (outcome text, space_id int, seq bigint, recorded_at timestamptz, epoch int)
+language plpgsql security definer
+set search_path = pg_catalog
+-- Plans must not depend on when ANALYZE last ran: point look-ups are right at every size.
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+    now_epoch int;
+    names text[];
+    seqs bigint[];
+    hashes bytea[];
+    times timestamptz[];
+    locked int;
+    moved boolean;
+    i int;
+    h int := 0;
+    last_space int := null;
+    payload_digest bytea;
+    e_seq bigint[] := '{}';
+    e_time timestamptz[] := '{}';
+    e_digest bytea[] := '{}';
+    e_hash bytea[] := '{}';
+    now_time timestamptz;
+    time_now timestamptz;
+    seq_now bigint;
+    hash_now bytea;
+    prefix text;
+    middle text;
+    suffix text;
+begin
+    if burial is not null and not ipledger.bury(burial) then
+        return query select 'held', null::int, null::bigint, null::timestamptz, null::int;
+        return;
+    end if;
+    if cardinality(wanted) > 0 then
+        perform pg_advisory_xact_lock_shared(hashtextextended('ipledger tombstones', 0));
+    end if;
+
+    -- Locks first, in a statement of their own: the next statement then sees what was committed
+    -- while this one waited. Always in ascending order, so batches cannot deadlock.
+    perform from ipledger.spaces s where s.id = any (head_space)
+        order by s.id for no key update;
+    select count(*), coalesce(bool_or(s.seq <> w.seq), false),
+        array_agg(s.name order by s.id), array_agg(s.seq order by s.id),
+        array_agg(s.hash order by s.id),
+        array_agg(coalesce(s.recorded_at, '-infinity') order by s.id)
+    into locked, moved, names, seqs, hashes, times
+    from unnest(head_space, head_seq) w (id, seq)
+    cross join lateral (
+        select * from ipledger.spaces x where x.id = w.id limit 1
+    ) s;
+    select max(x.epoch) into now_epoch from ipledger.epochs x;
+    if moved or locked <> cardinality(head_space) then
+        return query select 'moved', s.id, s.seq, s.recorded_at, now_epoch
+            from ipledger.spaces s where s.id = any (head_space);
+        return;
+    end if;
+    if cardinality(wanted) > 0 and exists (
+        select from unnest(wanted) w (attachment)
+        cross join lateral (
+            select from ipledger.tombstones t
+            where t.attachment = w.attachment and t.expires_at > clock_timestamp()
+                -- The caller knows this one, and that its allocate came after it.
+                and not coalesce(notes -> 'forget' ? encode(t.attachment, 'hex'), false)
+            limit 1
+        ) t
+    ) then
+        return query select 'tombstone', null::int, null::bigint, null::timestamptz, now_epoch;
+        return;
+    end if;
+    if notes is not null and not ipledger.note(notes) then
+        return query select 'moved', s.id, s.seq, s.recorded_at, now_epoch
+            from ipledger.spaces s where s.id = any (head_space);
+        return;
+    end if;
+
+    now_time := clock_timestamp();
+    for i in 1 .. cardinality(e_space) loop
+        if e_space[i] is distinct from last_space then
+            last_space := e_space[i];
+            h := array_position(head_space, last_space);
+            time_now := greatest(now_time, times[h]);
+            times[h] := time_now;
+            seq_now := seqs[h];
+            hash_now := hashes[h];
+            prefix := 'ipledger event v1' || E'\n' || names[h] || E'\n';
+            middle := E'\n' || now_epoch || E'\n';
+            suffix := E'\n' || (extract(epoch from time_now) * 1000000)::bigint || E'\n';
+        end if;
+        seqs[h] := seqs[h] + 1;
+        seq_now := seq_now + 1;
+        payload_digest := sha256(e_body[i]);
+        -- event_hash, written out: the call would cost more than the hash.
+        hash_now := sha256(convert_to(
+            prefix || seq_now || middle
+            || coalesce(encode(substring(inet_send(e_ip[i]) from 5), 'hex'), '-') || E'\n'
+            || coalesce(e_step[i]::text, '-') || suffix
+            || encode(payload_digest, 'hex') || E'\n' || encode(hash_now, 'hex') || E'\n',
+            'UTF8'));
+        e_seq[i] := seq_now;
+        e_time[i] := time_now;
+        e_digest[i] := payload_digest;
+        e_hash[i] := hash_now;
+        seqs[h] := seq_now;
+        hashes[h] := hash_now;
+    end loop;
+
+    if cardinality(e_space) > 0 then
+        insert into ipledger.events (space_id, seq, epoch, recorded_at, ip, step, digest, hash)
+        select e.space_id, e.seq, now_epoch, e.recorded_at, e.ip, e.step, e.digest, e.hash
+        from unnest(e_space, e_seq, e_time, e_ip, e_step, e_digest, e_hash)
+            e (space_id, seq, recorded_at, ip, step, digest, hash);
+        insert into ipledger.payloads (space_id, seq, encoding, kind, body)
+        select e.space_id, e.seq, 1, e.kind, e.body
+        from unnest(e_space, e_seq, e_kind, e_body) e (space_id, seq, kind, body);
+    end if;
+
+    if cardinality(r_space) > 0 then
+        update ipledger.addresses a
+        set step = r.step, seq = r.seq, recorded_at = r.recorded_at,
+            released_at = r.recorded_at,
+            cooling_until = case when a.cooldown_seconds > 0
+                then r.recorded_at + a.cooldown_seconds * interval '1 second' end
+        from (
+            select u.*, times[array_position(head_space, u.space_id)] as recorded_at
+            from unnest(r_space, r_ip, r_step, r_seq) u (space_id, ip, step, seq)
+        ) r
+        where a.space_id = r.space_id and a.ip = r.ip;
+    end if;
+
+    if cardinality(a_space) > 0 then
+        insert into ipledger.addresses as a (
+            space_id, ip, step, seq, recorded_at, pool, allocated_seq, allocated_at, attachment,
+            owner, position, cluster, network, container_id, ifname, namespace, pod, pod_uid,
+            node, boot_id, boottime_ns, content, cooldown_seconds, released_at, cooling_until)
+        select u.space_id, u.ip, u.step, u.seq, u.at, u.pool, u.allocated_seq, u.at, u.attachment,
+            u.owner, u.position, u.cluster, u.network, u.container_id, u.ifname, u.namespace,
+            u.pod, u.pod_uid, u.node, u.boot_id, u.boottime_ns, u.content, u.cooldown,
+            case when u.step % 2 = 1 then u.at end,
+            case when u.step % 2 = 1 and u.cooldown > 0
+                then u.at + u.cooldown * interval '1 second' end
+        from (
+            select x.*, times[array_position(head_space, x.space_id)] as at
+            from unnest(a_space, a_ip, a_step, a_seq, a_pool, a_allocated_seq, a_attachment,
+                a_owner, a_position, a_cluster, a_network, a_container_id, a_ifname, a_namespace,
+                a_pod, a_pod_uid, a_node, a_boot_id, a_boottime_ns, a_content, a_cooldown)
+                x (space_id, ip, step, seq, pool, allocated_seq, attachment, owner, position,
+                cluster, network, container_id, ifname, namespace, pod, pod_uid, node, boot_id,
+                boottime_ns, content, cooldown)
+        ) u
+        on conflict (space_id, ip) do update set
+            step = excluded.step, seq = excluded.seq, recorded_at = excluded.recorded_at,
+            pool = excluded.pool, allocated_seq = excluded.allocated_seq,
+            allocated_at = excluded.allocated_at, attachment = excluded.attachment,
+            owner = excluded.owner, position = excluded.position, cluster = excluded.cluster,
+            network = excluded.network, container_id = excluded.container_id,
+            ifname = excluded.ifname, namespace = excluded.namespace, pod = excluded.pod,
+            pod_uid = excluded.pod_uid, node = excluded.node, boot_id = excluded.boot_id,
+            boottime_ns = excluded.boottime_ns, content = excluded.content,
+            cooldown_seconds = excluded.cooldown_seconds, released_at = excluded.released_at,
+            cooling_until = excluded.cooling_until;
+    end if;
+
+    if cardinality(e_space) > 0 then
+        update ipledger.spaces s
+        set seq = w.seq, hash = w.hash, recorded_at = nullif(w.recorded_at, '-infinity')
+        from unnest(head_space, seqs, hashes, times) w (id, seq, hash, recorded_at)
+        where s.id = w.id and s.seq <> w.seq;
+    elsif confirm then
+        update ipledger.spaces s set seq = s.seq where s.id = (select min(x.id) from ipledger.spaces x);
+    end if;
+
+    return query select 'appended', w.id, w.seq, w.recorded_at, now_epoch
+        from unnest(head_space, seqs, times) w (id, seq, recorded_at);
+end
+$$;
+
+reset role;
