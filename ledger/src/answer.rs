@@ -1,0 +1,148 @@
+//! What the ledger answers.
+
+use std::net::IpAddr;
+
+use address::Window;
+use ipnet::IpNet;
+use jiff::Timestamp;
+
+/// An applied (or harmlessly repeated) command.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Answer {
+    /// To an allocate.
+    Allocated(Allocated),
+    /// To a release by attachment.
+    Released(Released),
+    /// To a release by address and step.
+    HoldReleased(HoldReleased),
+    /// To an import.
+    Imported(Imported),
+    /// To a binding: the UID that the name is bound to.
+    ClusterBound(String),
+    /// To a declaration: the name of the space.
+    SpaceDeclared(String),
+    /// To a count.
+    Counted(Counted),
+}
+
+/// Addresses of an attachment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Allocated {
+    /// One per range, in order.
+    pub addresses: Vec<AllocatedAddress>,
+    /// They were held before; nothing was appended.
+    pub repeated: bool,
+    /// Nothing was written.
+    pub dry_run: bool,
+    /// Epoch at the time of the answer.
+    pub epoch: u32,
+}
+
+/// One address and its receipt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AllocatedAddress {
+    /// The address.
+    pub ip: IpAddr,
+    /// Name of the space.
+    pub space: String,
+    /// CIDR of the pool; its prefix length goes with the address.
+    pub pool: IpNet,
+    /// Receipt; absent in a dry run.
+    pub receipt: Option<Receipt>,
+}
+
+/// Where an event stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Receipt {
+    /// Position in the life of the address.
+    pub step: u32,
+    /// Position in the space.
+    pub seq: u64,
+    /// When it was recorded.
+    pub recorded_at: Timestamp,
+}
+
+/// What a release freed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Released {
+    /// In the order of the ranges; empty if nothing was held.
+    pub released: Vec<ReleasedAddress>,
+    /// The order token was older than the last applied one.
+    pub stale: bool,
+    /// Epoch at the time of the answer.
+    pub epoch: u32,
+}
+
+/// One release and its receipt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReleasedAddress {
+    /// The address.
+    pub ip: IpAddr,
+    /// Name of the space.
+    pub space: String,
+    /// The odd step and its event.
+    pub receipt: Receipt,
+}
+
+/// The end of one hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HoldReleased {
+    /// The release.
+    pub released: ReleasedAddress,
+    /// It had ended before; nothing was appended.
+    pub repeated: bool,
+    /// Epoch at the time of the answer.
+    pub epoch: u32,
+}
+
+/// Outcome of an import.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Imported {
+    /// What became of it.
+    pub outcome: ImportOutcome,
+    /// Step of the hold.
+    pub step: u32,
+    /// Position of its event.
+    pub seq: u64,
+}
+
+/// What became of an import.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ImportOutcome {
+    /// Recorded now.
+    Imported,
+    /// This very hold exists.
+    Held,
+    /// It was imported before and has ended; a released hold is never revived.
+    Ended,
+}
+
+/// Counts of windows at one position of each space.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Counted {
+    /// In the order asked for, or of first use.
+    pub windows: Vec<WindowCounts>,
+    /// Positions, by space.
+    pub as_of: std::collections::BTreeMap<String, u64>,
+}
+
+/// `held + cooling + free = capacity`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WindowCounts {
+    /// Name of the space.
+    pub space: String,
+    /// The window.
+    pub window: Window,
+    /// Held by an attachment.
+    pub held: u128,
+    /// Released and resting.
+    pub cooling: u128,
+}
+
+impl WindowCounts {
+    /// What can be handed out now.
+    #[must_use]
+    pub fn free(&self) -> u128 {
+        self.window.capacity() - self.held - self.cooling
+    }
+}

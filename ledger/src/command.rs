@@ -1,0 +1,148 @@
+//! What can be asked of the ledger.
+
+use std::net::IpAddr;
+
+use address::Window;
+use ipnet::IpNet;
+use serde_json::{Map, Value};
+
+use crate::model::{Attachment, OrderToken, Owner, Provenance};
+
+/// One request for the writer lane.
+#[derive(Debug, Clone)]
+pub enum Command {
+    /// One address out of each range, all or none.
+    Allocate(Box<Allocate>),
+    /// Free what an attachment holds.
+    Release(Box<Release>),
+    /// End one hold, named by address and step.
+    ReleaseHold(Box<ReleaseHold>),
+    /// Record a hold that another address manager made.
+    Import(Box<Import>),
+    /// Bind a cluster's name to the UID of its kube-system namespace.
+    BindCluster(Box<BindCluster>),
+    /// Declare a space that clusters share.
+    DeclareSpace(Box<DeclareSpace>),
+    /// Count windows; writes nothing.
+    Count(Box<Count>),
+}
+
+/// Which space a request means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SpaceSelector {
+    /// Name of the cluster.
+    pub cluster: String,
+    /// whereabouts' `network_name`; empty for the cluster's default space.
+    pub network_name: String,
+    /// whereabouts' `enable_overlapping_ranges`.
+    pub overlapping: bool,
+}
+
+/// See [`Command::Allocate`].
+#[derive(Debug, Clone)]
+pub struct Allocate {
+    /// Who asks; the idempotency key.
+    pub attachment: Attachment,
+    /// The pod.
+    pub owner: Option<Owner>,
+    /// UID of the cluster's kube-system namespace, when the caller knows it.
+    pub cluster_uid: Option<String>,
+    /// Order among the calls for the same pod and interface.
+    pub token: Option<OrderToken>,
+    /// The space.
+    pub space: SpaceSelector,
+    /// The ranges, in order.
+    pub ranges: Vec<Window>,
+    /// Fixed addresses, each in one of the ranges.
+    pub ips: Vec<IpAddr>,
+    /// How long the addresses rest after their release, in seconds.
+    pub cooldown_seconds: u32,
+    /// Decide and answer, but write nothing.
+    pub dry_run: bool,
+    /// Where the command comes from.
+    pub provenance: Provenance,
+}
+
+/// See [`Command::Release`].
+#[derive(Debug, Clone)]
+pub struct Release {
+    /// Whose addresses end.
+    pub attachment: Attachment,
+    /// The pod as the caller knows it; for the record.
+    pub owner: Option<Owner>,
+    /// Order among the calls for the same pod and interface.
+    pub token: Option<OrderToken>,
+    /// Where the command comes from.
+    pub provenance: Provenance,
+}
+
+/// See [`Command::ReleaseHold`].
+#[derive(Debug, Clone)]
+pub struct ReleaseHold {
+    /// Name of the space.
+    pub space: String,
+    /// The address.
+    pub ip: IpAddr,
+    /// The even step that the caller looked at.
+    pub step: u32,
+    /// Why.
+    pub reason: String,
+    /// What it rests on; only integers among its numbers.
+    pub evidence: Map<String, Value>,
+    /// Where the command comes from.
+    pub provenance: Provenance,
+}
+
+/// See [`Command::Import`].
+#[derive(Debug, Clone)]
+pub struct Import {
+    /// The space.
+    pub space: SpaceSelector,
+    /// CIDR of the pool.
+    pub pool: IpNet,
+    /// The address.
+    pub ip: IpAddr,
+    /// The sandbox.
+    pub container_id: String,
+    /// The interface, when known.
+    pub ifname: Option<String>,
+    /// The pod, when known.
+    pub owner: Option<Owner>,
+    /// Where it was read.
+    pub evidence: Map<String, Value>,
+    /// This very hold was imported before and has ended (looked up in the history).
+    pub ended_before: Option<(u32, u64)>,
+    /// Where the command comes from.
+    pub provenance: Provenance,
+}
+
+/// See [`Command::BindCluster`].
+#[derive(Debug, Clone)]
+pub struct BindCluster {
+    /// Name of the cluster.
+    pub cluster: String,
+    /// UID of its kube-system namespace.
+    pub uid: String,
+    /// Where the command comes from.
+    pub provenance: Provenance,
+}
+
+/// See [`Command::DeclareSpace`].
+#[derive(Debug, Clone)]
+pub struct DeclareSpace {
+    /// Full name, with the prefix `shared:`.
+    pub name: String,
+    /// (cluster, network name) of each member.
+    pub members: Vec<(String, String)>,
+    /// Where the command comes from.
+    pub provenance: Provenance,
+}
+
+/// See [`Command::Count`].
+#[derive(Debug, Clone)]
+pub enum Count {
+    /// These windows, whether recorded or not.
+    Ranges(SpaceSelector, Vec<Window>),
+    /// The recorded windows of one space, or of all.
+    Recorded(Option<String>),
+}

@@ -1,0 +1,234 @@
+use std::net::IpAddr;
+
+use address::Window;
+
+use super::{Change, HoldChange, NewEvent};
+use crate::event::{Kind, Payload, WindowRecord};
+use crate::state::{Class, Record, SpaceIndex, State};
+
+/// Take decided events into the state, with the positions that they will have. Undone by
+/// `State::roll_back`.
+pub fn apply(state: &mut State, events: &[NewEvent], now_us: i64) -> Vec<u64> {
+    events
+        .iter()
+        .map(|event| {
+            let seq = state.spaces.get(event.space).seq + 1;
+            apply_at(state, event, seq, now_us);
+            seq
+        })
+        .collect()
+}
+
+/// Take an event of another writer into the state. The error names what does not fit.
+pub fn apply_recorded(
+    state: &mut State,
+    space: SpaceIndex,
+    seq: u64,
+    at_us: i64,
+    target: Option<(IpAddr, u32)>,
+    payload: Payload,
+) -> Result<(), String> {
+    let change = match (payload.kind, target) {
+        (Kind::Allocated, Some(_)) => {
+            Change::Hold(Box::new(recorded_hold(state, space, &payload)?))
+        }
+        (Kind::Released, Some(_)) => Change::Free,
+        (Kind::Allocated | Kind::Released, None) => return Err("it has no address".to_owned()),
+        _ => Change::None,
+    };
+    let event = NewEvent {
+        space,
+        target,
+        change,
+        payload,
+    };
+    apply_at(state, &event, seq, at_us);
+    Ok(())
+}
+
+fn apply_at(state: &mut State, event: &NewEvent, seq: u64, at_us: i64) {
+    state.advance(event.space, seq, at_us);
+    match (&event.change, event.target) {
+        (Change::Hold(hold), Some((ip, step))) => {
+            apply_hold(state, event, hold, (ip, step), seq, at_us)
+        }
+        (Change::Free, Some((ip, step))) => apply_release(state, event, (ip, step), seq, at_us),
+        _ => apply_fact(state, event),
+    }
+}
+
+fn apply_hold(
+    state: &mut State,
+    event: &NewEvent,
+    hold: &HoldChange,
+    (ip, step): (IpAddr, u32),
+    seq: u64,
+    at_us: i64,
+) {
+    let pool = state.record_window(event.space, &hold.window);
+    let boot = hold.token.map(|token| {
+        let (cluster, node) = place(event);
+        state.order.add_boot(cluster, node, token.boot_id, false)
+    });
+    state.order.unbury(hold.attachment);
+    state.put(Record {
+        number: address::to_number(ip),
+        attachment: hold.attachment,
+        owner: hold.owner.unwrap_or(0),
+        boottime_ns: hold.token.map_or(0, |token| token.boottime_ns),
+        seq,
+        allocated_seq: seq,
+        at_us,
+        content: hold.content,
+        boot,
+        space: event.space,
+        pool,
+        step,
+        cooldown_seconds: hold.cooldown_seconds,
+        position: hold.position,
+        family: address::family(ip),
+        class: Class::Held,
+    });
+}
+
+fn apply_release(
+    state: &mut State,
+    event: &NewEvent,
+    (ip, step): (IpAddr, u32),
+    seq: u64,
+    at_us: i64,
+) {
+    let Some(old) = state.record_of(event.space, ip).copied() else {
+        return;
+    };
+    let class = if old.cooldown_seconds > 0 {
+        Class::Cooling
+    } else {
+        Class::Free
+    };
+    state.put(Record {
+        step,
+        seq,
+        at_us,
+        class,
+        ..old
+    });
+    // A delayed ADD that this release overtook must find it.
+    let Some(token) = event.payload.token else {
+        return;
+    };
+    let (cluster, node) = place(event);
+    let stamp = crate::state::Stamp {
+        boot: state.order.add_boot(cluster, node, token.boot_id, false),
+        boottime_ns: token.boottime_ns,
+    };
+    if old.owner != 0 {
+        state.order.remember(old.owner, stamp, at_us);
+    }
+    state.order.remember(old.attachment, stamp, at_us);
+}
+
+fn apply_fact(state: &mut State, event: &NewEvent) {
+    let text = |key: &str| {
+        event
+            .payload
+            .evidence
+            .as_ref()?
+            .get(key)?
+            .as_str()
+            .map(str::to_owned)
+    };
+    if event.payload.kind == Kind::ClusterBound
+        && let (Some(cluster), Some(uid)) = (text("cluster"), text("uid"))
+    {
+        state.spaces.bind(&cluster, &uid);
+    }
+}
+
+/// Cluster and node that a token's boot belongs to.
+fn place(event: &NewEvent) -> (&str, &str) {
+    let payload = &event.payload;
+    let cluster = payload
+        .attachment
+        .as_ref()
+        .map_or("", |attachment| &attachment.cluster);
+    let node = payload
+        .owner
+        .as_ref()
+        .and_then(|owner| owner.node.as_deref())
+        .unwrap_or_default();
+    (cluster, node)
+}
+
+fn recorded_hold(
+    state: &State,
+    space: SpaceIndex,
+    payload: &Payload,
+) -> Result<HoldChange, String> {
+    let attachment = payload.attachment.as_ref().ok_or("it has no attachment")?;
+    let decision = payload
+        .decision
+        .as_ref()
+        .ok_or("it has no decision record")?;
+    let owner = match payload.reason.as_str() {
+        // The source knew neither UID nor node; sync judges such a hold, no newer sandbox does.
+        "import" => None,
+        _ => payload
+            .owner
+            .as_ref()
+            .and_then(|owner| owner.key(&attachment.cluster, &attachment.ifname)),
+    };
+    let content = match &payload.content {
+        Some(text) => u64::from_str_radix(text, 16).map_err(|_| "its content is not hex")?,
+        None => 0,
+    };
+    Ok(HoldChange {
+        window: recorded_window(state, space, &decision.window)?,
+        attachment: attachment.key(),
+        owner,
+        token: payload.token,
+        content,
+        cooldown_seconds: payload.cooldown_seconds.unwrap_or(0),
+        position: decision.position,
+    })
+}
+
+/// The window of a record; a long list of exclusions stands in the window's first event only.
+pub(crate) fn recorded_window(
+    state: &State,
+    space: SpaceIndex,
+    record: &WindowRecord,
+) -> Result<Window, String> {
+    if record.is_full() {
+        return parse_window(record);
+    }
+    state
+        .pools
+        .windows()
+        .find(|(of, known)| {
+            *of == space
+                && known.record.cidr == record.cidr
+                && known.record.first == record.first
+                && known.record.last == record.last
+                && known.record.exclude_digest == record.exclude_digest
+        })
+        .map(|(_, known)| known.window.clone())
+        .ok_or_else(|| format!("its window {} was not recorded before", record.cidr))
+}
+
+/// A window from its full record.
+pub(crate) fn parse_window(record: &WindowRecord) -> Result<Window, String> {
+    let exclude = record
+        .exclude
+        .iter()
+        .map(|part| {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            Ok((parse(first)?, parse(last)?))
+        })
+        .collect::<Result<Vec<_>, String>>()?;
+    Window::new(record.cidr, record.first, record.last, exclude).map_err(|error| error.to_string())
+}
+
+fn parse(text: &str) -> Result<IpAddr, String> {
+    address::parse_ip(text).map_err(|error| error.to_string())
+}

@@ -1,0 +1,68 @@
+use super::{Burial, Change, Draft, NewEvent, Verdict};
+use crate::answer::{Answer, Released};
+use crate::command::Release;
+use crate::event::{Kind, Payload};
+use crate::state::{Record, State};
+
+/// Frees exactly what this attachment holds; needs neither range nor definition.
+pub(super) fn decide(state: &State, request: &Release) -> Verdict {
+    let key = request.attachment.key();
+    let mut held = state.held_by_attachment(key);
+    if held.is_empty() {
+        held = request
+            .attachment
+            .imported_keys()
+            .into_iter()
+            .map(|key| state.held_by_attachment(key))
+            .find(|held| !held.is_empty())
+            .unwrap_or_default();
+    }
+    let node = request
+        .owner
+        .as_ref()
+        .and_then(|owner| owner.node.as_deref())
+        .unwrap_or_default();
+    if held.is_empty() {
+        return Verdict::Bury(Burial {
+            attachment: key,
+            token: request.token,
+            cluster: request.attachment.cluster.clone(),
+            node: node.to_owned(),
+        });
+    }
+    if let Some(token) = &request.token {
+        let stamp = state.order.stamp(&request.attachment.cluster, node, token);
+        if held
+            .iter()
+            .filter_map(Record::stamp)
+            .any(|last| stamp < last)
+        {
+            let answer = Released {
+                released: Vec::new(),
+                stale: true,
+                epoch: state.epoch,
+            };
+            let seen = held.iter().map(|record| record.space).collect();
+            return Verdict::Answer(Answer::Released(answer), seen);
+        }
+    }
+    let events = held
+        .iter()
+        .map(|record| release_event(request, record))
+        .collect();
+    Verdict::Append(events, Draft::Released)
+}
+
+fn release_event(request: &Release, record: &Record) -> NewEvent {
+    let mut payload = Payload::new(Kind::Released, "del", &request.provenance);
+    payload.attachment = Some(request.attachment.clone());
+    payload.owner = request.owner.clone();
+    payload.token = request.token;
+    payload.ends_seq = Some(record.allocated_seq);
+    NewEvent {
+        space: record.space,
+        target: Some((record.ip(), record.step + 1)),
+        change: Change::Free,
+        payload,
+    }
+}

@@ -1,0 +1,226 @@
+//! The catalogue of refusals. `docs/outcomes.md` gives their order of precedence.
+
+use std::net::IpAddr;
+
+use address::Window;
+use ipnet::IpNet;
+use jiff::Timestamp;
+
+/// Why a command changed nothing. The text names the key and the value.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// A key of the request cannot be meant.
+    #[error("{key}: {problem}: {value:?}")]
+    Invalid {
+        /// The key, as the caller wrote it.
+        key: String,
+        /// The value.
+        value: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The space of the request does not exist.
+    #[error("space: there is no space {0:?}")]
+    NoSuchSpace(String),
+    /// The cluster's name is bound to another UID.
+    #[error(
+        "cluster {cluster:?} is bound to the kube-system UID {bound}, and the request came with \
+         {given}: this is another cluster under the same name"
+    )]
+    ClusterMismatch {
+        /// The name.
+        cluster: String,
+        /// UID it is bound to.
+        bound: String,
+        /// UID of the request.
+        given: String,
+    },
+    /// A later call for this pod and interface was applied before.
+    #[error("token: a later call for this pod and interface ({ifname}) was applied before")]
+    Stale {
+        /// The interface.
+        ifname: String,
+    },
+    /// The attachment was deleted before this allocate arrived.
+    #[error("attachment: {container_id} {ifname} was deleted before this allocate arrived")]
+    Deleted {
+        /// The sandbox.
+        container_id: String,
+        /// The interface.
+        ifname: String,
+    },
+    /// The attachment holds addresses of another request.
+    #[error("{key}: the attachment holds addresses of another request, which differs in {key}")]
+    AttachmentConflict {
+        /// The field that differs.
+        key: String,
+        /// Where the hold is, to look the field up.
+        hold: HoldRef,
+    },
+    /// The range belongs to another space.
+    #[error(
+        "enable_overlapping_ranges: {cidr} is private to the space {private:?}, because it was \
+         first used with enable_overlapping_ranges: false; use the same value, or another range \
+         or network_name"
+    )]
+    SpaceConflict {
+        /// The range.
+        cidr: IpNet,
+        /// The private space.
+        private: String,
+    },
+    /// A fixed address lies in no range of the request, or is excluded there.
+    #[error("ips: {ip} lies in no range of the request, or is excluded there")]
+    AddressOutsideWindow {
+        /// The address.
+        ip: IpAddr,
+    },
+    /// A fixed address is held by another.
+    #[error("ips: {ip} is held")]
+    AddressTaken {
+        /// The address.
+        ip: IpAddr,
+        /// The hold in the way.
+        hold: HoldRef,
+    },
+    /// A fixed address is resting.
+    #[error("ips: {ip} is resting after its release until {until}")]
+    AddressCooling {
+        /// The address.
+        ip: IpAddr,
+        /// When it is free again.
+        until: Timestamp,
+    },
+    /// No address of the window is free.
+    #[error("{}", exhausted_text(.window, .held, .cooling))]
+    Exhausted {
+        /// Name of the space.
+        space: String,
+        /// The window.
+        window: Box<Window>,
+        /// Held in it.
+        held: u128,
+        /// Resting in it.
+        cooling: u128,
+    },
+    /// Every free address of the window is resting.
+    #[error(
+        "no address is free in {}: capacity {}, held {held}, cooling {cooling}; the next one is \
+         free at {until}",
+        window_text(.window), .window.capacity()
+    )]
+    Cooling {
+        /// Name of the space.
+        space: String,
+        /// The window.
+        window: Box<Window>,
+        /// Held in it.
+        held: u128,
+        /// Resting in it.
+        cooling: u128,
+        /// When the first of them is free.
+        until: Timestamp,
+    },
+    /// The address is not at the step that the caller looked at.
+    #[error("step: {ip} is at step {actual}, not at {expected}")]
+    StepMismatch {
+        /// The address.
+        ip: IpAddr,
+        /// The caller's step.
+        expected: u32,
+        /// The step now; `none` was ever made.
+        actual: StepText,
+    },
+    /// A member of the new space has used a space of its own.
+    #[error("members: {cluster:?} {network_name:?} resolves to the space {space:?} already")]
+    MemberTaken {
+        /// Name of the cluster.
+        cluster: String,
+        /// whereabouts' `network_name`.
+        network_name: String,
+        /// What it resolves to.
+        space: String,
+    },
+}
+
+/// Where a hold is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HoldRef {
+    /// Name of the space.
+    pub space: String,
+    /// The address.
+    pub ip: IpAddr,
+    /// Its step.
+    pub step: u32,
+    /// Position of the allocate event.
+    pub seq: u64,
+}
+
+/// A step, or none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StepText(pub Option<u32>);
+
+impl std::fmt::Display for StepText {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            Some(step) => write!(f, "{step}"),
+            None => f.write_str("none (it was never used)"),
+        }
+    }
+}
+
+impl Refusal {
+    /// A fixed word for metrics and codes.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Refusal::Invalid { .. } => "invalid_request",
+            Refusal::NoSuchSpace(_) => "not_found",
+            Refusal::ClusterMismatch { .. } => "cluster_mismatch",
+            Refusal::Stale { .. } => "stale",
+            Refusal::Deleted { .. } => "deleted",
+            Refusal::AttachmentConflict { .. } => "attachment_conflict",
+            Refusal::SpaceConflict { .. } | Refusal::MemberTaken { .. } => "space_conflict",
+            Refusal::AddressOutsideWindow { .. } => "address_outside_window",
+            Refusal::AddressTaken { .. } => "address_taken",
+            Refusal::AddressCooling { .. } => "address_cooling",
+            Refusal::Exhausted { .. } => "exhausted",
+            Refusal::Cooling { .. } => "cooling",
+            Refusal::StepMismatch { .. } => "step_mismatch",
+        }
+    }
+
+    /// The hold that is in the way, when there is one.
+    #[must_use]
+    pub fn hold(&self) -> Option<&HoldRef> {
+        match self {
+            Refusal::AddressTaken { hold, .. } => Some(hold),
+            _ => None,
+        }
+    }
+}
+
+fn window_text(window: &Window) -> String {
+    let exclude = window.exclude_text();
+    let mut text = format!("{} ({} - {}", window.cidr(), window.start(), window.end());
+    match exclude.as_slice() {
+        [] => {}
+        few if few.len() <= 4 => {
+            text.push_str(", without ");
+            text.push_str(&few.join(", "));
+        }
+        many => {
+            text.push_str(&format!(", without {} excluded parts", many.len()));
+        }
+    }
+    text.push(')');
+    text
+}
+
+fn exhausted_text(window: &Window, held: &u128, cooling: &u128) -> String {
+    format!(
+        "no address is free in {}: capacity {}, held {held}, cooling {cooling}",
+        window_text(window),
+        window.capacity()
+    )
+}

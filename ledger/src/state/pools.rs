@@ -1,0 +1,171 @@
+use std::collections::{BTreeSet, HashMap};
+use std::net::IpAddr;
+
+use address::Window;
+use ipnet::IpNet;
+
+use super::{Class, SpaceIndex};
+use crate::event::WindowRecord;
+
+/// Index of a pool in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct PoolIndex(pub u32);
+
+/// A recorded window and its counts.
+#[derive(Debug)]
+pub struct WindowState {
+    /// The window.
+    pub window: Window,
+    /// How it is written into events.
+    pub record: WindowRecord,
+    /// Held addresses.
+    pub held: u128,
+    /// Resting addresses.
+    pub cooling: u128,
+    /// The database knows it.
+    pub persisted: bool,
+}
+
+#[derive(Debug)]
+struct Pool {
+    space: SpaceIndex,
+    cidr: IpNet,
+    windows: Vec<WindowState>,
+}
+
+/// Pools in order of first use. Counts are kept per window, so neither a decision nor a metric
+/// has to count addresses.
+#[derive(Debug, Default)]
+pub struct Pools {
+    all: Vec<Pool>,
+    by_cidr: HashMap<(SpaceIndex, IpNet), PoolIndex>,
+    /// Prefix lengths in use, per space and family: how an address finds its pools.
+    lengths: HashMap<(SpaceIndex, bool), BTreeSet<u8>>,
+}
+
+impl Pools {
+    /// The CIDR of a pool.
+    #[must_use]
+    pub fn cidr(&self, pool: PoolIndex) -> IpNet {
+        self.all[pool.0 as usize].cidr
+    }
+
+    /// All recorded windows with their space, in order of first use.
+    pub fn windows(&self) -> impl Iterator<Item = (SpaceIndex, &WindowState)> {
+        self.all
+            .iter()
+            .flat_map(|pool| pool.windows.iter().map(|window| (pool.space, window)))
+    }
+
+    /// A recorded window.
+    #[must_use]
+    pub fn find_window(&self, space: SpaceIndex, window: &Window) -> Option<&WindowState> {
+        let pool = self.by_cidr.get(&(space, window.cidr()))?;
+        self.all[pool.0 as usize]
+            .windows
+            .iter()
+            .find(|known| known.window == *window)
+    }
+
+    /// Say that the database knows every window.
+    pub fn set_persisted(&mut self, space: SpaceIndex, window: &Window) {
+        if let Some(pool) = self.by_cidr.get(&(space, window.cidr())) {
+            let windows = &mut self.all[pool.0 as usize].windows;
+            if let Some(known) = windows.iter_mut().find(|known| known.window == *window) {
+                known.persisted = true;
+            }
+        }
+    }
+
+    /// The pool of a window; tells whether the pool and the window are new.
+    pub(super) fn record(&mut self, space: SpaceIndex, window: &Window) -> (PoolIndex, bool, bool) {
+        let cidr = window.cidr();
+        let next = PoolIndex(u32::try_from(self.all.len()).expect("fewer than 2^32 pools exist"));
+        let pool = *self.by_cidr.entry((space, cidr)).or_insert(next);
+        let new_pool = pool == next;
+        if new_pool {
+            self.all.push(Pool {
+                space,
+                cidr,
+                windows: Vec::new(),
+            });
+            self.lengths
+                .entry((space, cidr.addr().is_ipv4()))
+                .or_default()
+                .insert(cidr.prefix_len());
+        }
+        let windows = &mut self.all[pool.0 as usize].windows;
+        let new_window = !windows.iter().any(|known| known.window == *window);
+        if new_window {
+            windows.push(WindowState {
+                window: window.clone(),
+                record: WindowRecord::new(window, false),
+                held: 0,
+                cooling: 0,
+                persisted: false,
+            });
+        }
+        (pool, new_pool, new_window)
+    }
+
+    pub(super) fn set_counts(
+        &mut self,
+        pool: PoolIndex,
+        window: &Window,
+        held: u128,
+        cooling: u128,
+    ) {
+        let windows = &mut self.all[pool.0 as usize].windows;
+        if let Some(known) = windows.iter_mut().find(|known| known.window == *window) {
+            known.held = held;
+            known.cooling = cooling;
+        }
+    }
+
+    /// Take the newest pool back.
+    pub(super) fn remove_pool(&mut self) {
+        if let Some(pool) = self.all.pop() {
+            self.by_cidr.remove(&(pool.space, pool.cidr));
+        }
+    }
+
+    /// Take the newest window of a pool back.
+    pub(super) fn remove_window(&mut self, pool: PoolIndex) {
+        self.all[pool.0 as usize].windows.pop();
+    }
+
+    /// An address went from one class to another: adjust every window that has it.
+    pub(super) fn count(&mut self, space: SpaceIndex, ip: IpAddr, before: Class, after: Class) {
+        let Some(lengths) = self.lengths.get(&(space, ip.is_ipv4())) else {
+            return;
+        };
+        for &length in lengths {
+            let net = IpNet::new(ip, length)
+                .expect("the length is one of this family")
+                .trunc();
+            let Some(pool) = self.by_cidr.get(&(space, net)) else {
+                continue;
+            };
+            for known in &mut self.all[pool.0 as usize].windows {
+                if known.window.contains(ip) {
+                    known.shift(before, after);
+                }
+            }
+        }
+    }
+}
+
+impl WindowState {
+    fn shift(&mut self, before: Class, after: Class) {
+        match before {
+            Class::Held => self.held -= 1,
+            Class::Cooling => self.cooling -= 1,
+            Class::Free => {}
+        }
+        match after {
+            Class::Held => self.held += 1,
+            Class::Cooling => self.cooling += 1,
+            Class::Free => {}
+        }
+    }
+}
