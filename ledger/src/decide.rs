@@ -16,6 +16,8 @@ use address::Window;
 use ipnet::IpNet;
 
 pub use apply::{apply, apply_recorded};
+pub(crate) use allocate::timestamp;
+pub(crate) use apply::{parse_window, recorded_payload, remember_release};
 
 use crate::answer::{Answer, Counted, WindowCounts};
 use crate::command::{Command, Count};
