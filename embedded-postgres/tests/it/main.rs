@@ -1,0 +1,3 @@
+//! Against the PostgreSQL of this machine.
+
+mod test_database;
