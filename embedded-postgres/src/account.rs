@@ -25,19 +25,19 @@ impl Account {
         if !rustix::process::geteuid().is_root() {
             return Ok(Self::Own);
         }
-        if let Ok(metadata) = fs::metadata(cluster_dir)
-            && metadata.uid() != 0
-        {
-            let (uid, gid) = (metadata.uid(), metadata.gid());
-            return Ok(Self::Other {
-                name: format!("#{uid}"),
-                uid,
-                gid,
-            });
-        }
         let path = Path::new("/etc/passwd");
         let passwd = fs::read_to_string(path).map_err(Error::io("read", path))?;
-        unprivileged(&passwd).ok_or(Error::NoAccount)
+        match fs::metadata(cluster_dir) {
+            Ok(metadata) if metadata.uid() != 0 => {
+                let (uid, gid) = (metadata.uid(), metadata.gid());
+                Ok(Self::Other {
+                    name: name_of(&passwd, uid),
+                    uid,
+                    gid,
+                })
+            }
+            _ => unprivileged(&passwd).ok_or(Error::NoAccount),
+        }
     }
 
     /// Lets the command run as this account. The standard library clears the supplementary
@@ -79,7 +79,8 @@ impl Account {
         })
     }
 
-    fn own(&self, path: &Path) -> Result<(), Error> {
+    /// Gives a file or directory to this account.
+    pub(crate) fn own(&self, path: &Path) -> Result<(), Error> {
         match self {
             Self::Own => Ok(()),
             Self::Other { uid, gid, .. } => {
@@ -94,24 +95,25 @@ impl Account {
         let Self::Other { name, .. } = self else {
             return Ok(());
         };
-        if self.enters(dir)? {
-            return Ok(());
-        }
-        let mut blocked = dir;
+        let mut blocked = None;
         for ancestor in dir.ancestors() {
             if self.enters(ancestor)? {
                 break;
             }
-            blocked = ancestor;
+            blocked = Some(ancestor);
         }
-        Err(Error::DirectoryUnreachable {
-            user: name.clone(),
-            blocked: blocked.to_owned(),
-            dir: dir.to_owned(),
-        })
+        match blocked {
+            None => Ok(()),
+            Some(blocked) => Err(Error::DirectoryUnreachable {
+                user: name.clone(),
+                blocked: blocked.to_owned(),
+                dir: dir.to_owned(),
+            }),
+        }
     }
 
-    fn enters(&self, dir: &Path) -> Result<bool, Error> {
+    /// Whether this account may enter an existing directory.
+    pub(crate) fn enters(&self, dir: &Path) -> Result<bool, Error> {
         // The child changes its user first and its directory afterwards.
         let mut command = Command::new("true");
         command.current_dir(dir).stdin(Stdio::null());
@@ -121,6 +123,16 @@ impl Account {
             Err(error) => Err(Error::io("enter", dir)(error)),
         }
     }
+}
+
+/// The name of a user, or `#` and the number of one without.
+fn name_of(passwd: &str, uid: u32) -> String {
+    let name = passwd.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        (fields.nth(1)?.parse() == Ok(uid)).then(|| name.to_owned())
+    });
+    name.unwrap_or_else(|| format!("#{uid}"))
 }
 
 /// `postgres`, else `nobody`, out of the text of `/etc/passwd`.
@@ -163,6 +175,12 @@ mod tests {
             unprivileged(&format!("{ROOT}{NOBODY}")),
             account("nobody", 65534, 65533)
         );
+    }
+
+    #[test]
+    fn the_owner_of_a_cluster_is_named() {
+        assert_eq!(name_of(NOBODY, 65534), "nobody");
+        assert_eq!(name_of(NOBODY, 7), "#7");
     }
 
     #[test]

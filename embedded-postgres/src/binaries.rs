@@ -95,6 +95,8 @@ impl Binaries {
     }
 
     fn ask(dir: &Path) -> Result<Self, Error> {
+        // The server is started in another directory than ours.
+        let dir = &std::path::absolute(dir).map_err(Error::io("resolve", dir))?;
         let path = dir.join("postgres");
         let unusable = |reason: String| Error::BinariesUnusable {
             path: path.clone(),

@@ -5,7 +5,7 @@ mod launch;
 use std::path::{Path, PathBuf};
 
 use crate::account::Account;
-use crate::home::Home;
+use crate::home::{self, Home};
 use crate::postmaster::{Postmaster, Stopped};
 use crate::socket::SocketDir;
 use crate::{Binaries, Error, Settings, initdb, leftover, password, url};
@@ -49,9 +49,8 @@ impl Cluster {
     /// As [`Cluster::start`].
     pub fn start_blocking(binaries: &Binaries, settings: &Settings) -> Result<Self, Error> {
         settings.check()?;
-        let home = Home::claim(&settings.data_dir)?;
-        let account = Account::choose(&home.cluster_dir())?;
-        home.admit(&account)?;
+        let account = Account::choose(&settings.data_dir.join(home::CLUSTER))?;
+        let home = Home::claim(&settings.data_dir, &account)?;
         leftover::settle(&home.cluster_dir())?;
         initdb::ensure(binaries, settings, &account, &home)?;
         let port = settings.tcp_port.unwrap_or(SOCKET_PORT);
@@ -73,7 +72,9 @@ impl Cluster {
         };
         if settings.tcp_port.is_some() {
             let url = cluster.url("postgres");
-            password::ensure(&cluster.home.password_path(), settings, port, &url)?;
+            let path = cluster.home.password_path();
+            password::ensure(&path, settings, port, &url)?;
+            account.own(&path)?;
         }
         tracing::info!(
             pid = cluster.pid(),
@@ -168,6 +169,7 @@ pub(crate) async fn on_thread<T: Send + 'static>(
             Err(_) => Err(Error::Database {
                 action: "run PostgreSQL".to_owned(),
                 message: "the runtime is shutting down".to_owned(),
+                sqlstate: None,
             }),
         },
     }

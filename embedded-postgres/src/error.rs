@@ -124,6 +124,8 @@ pub enum Error {
         action: String,
         /// The server's or the driver's answer.
         message: String,
+        /// The server's five-character code, if it was the server that refused.
+        sqlstate: Option<String>,
     },
     /// The operating system refused something.
     #[error("{action} {path}: {source}", path = path.display())]

@@ -10,6 +10,9 @@ use crate::{Error, account::Account};
 /// Also the mark by which a directory is recognised as ours: it is the first file made.
 const LOCK: &str = "owner.lock";
 
+/// The name of PostgreSQL's own directory in ours.
+pub(crate) const CLUSTER: &str = "cluster";
+
 /// A data directory that this process has locked.
 #[derive(Debug)]
 pub(crate) struct Home {
@@ -18,14 +21,19 @@ pub(crate) struct Home {
 }
 
 impl Home {
-    /// Makes the directory if it is absent, refuses one that is not ours, and locks it.
-    pub(crate) fn claim(data_dir: &Path) -> Result<Self, Error> {
+    /// Makes the directory if it is absent, refuses one that is not ours, locks it, and lets the
+    /// server's account through to what it will own inside.
+    pub(crate) fn claim(data_dir: &Path, account: &Account) -> Result<Self, Error> {
         let dir = std::path::absolute(data_dir).map_err(Error::io("resolve", data_dir))?;
+        // Before anything is made: directories nobody can use would otherwise stay behind.
+        if let Some(existing) = dir.ancestors().skip(1).find(|ancestor| ancestor.exists()) {
+            account.check_reaches(existing)?;
+        }
         // Root owns the directory and the server's account only passes through it.
-        let mode = if rustix::process::geteuid().is_root() {
-            0o711
-        } else {
+        let mode = if *account == Account::Own {
             0o700
+        } else {
+            0o711
         };
         DirBuilder::new()
             .recursive(true)
@@ -36,7 +44,9 @@ impl Home {
         let dir = fs::canonicalize(&dir).map_err(Error::io("resolve", &dir))?;
         refuse_foreign(&dir)?;
         let lock = lock(&dir)?;
-        Ok(Self { dir, lock })
+        let home = Self { dir, lock };
+        home.admit(account)?;
+        Ok(home)
     }
 
     pub(crate) fn dir(&self) -> &Path {
@@ -45,7 +55,7 @@ impl Home {
 
     /// What PostgreSQL calls its data directory.
     pub(crate) fn cluster_dir(&self) -> PathBuf {
-        self.dir.join("cluster")
+        self.dir.join(CLUSTER)
     }
 
     /// The preferred place for the socket.
@@ -76,17 +86,14 @@ impl Home {
             .map_err(Error::io("create", &path))
     }
 
-    /// Lets the server's account through to what it owns inside, and checks that it gets here.
-    pub(crate) fn admit(&self, account: &Account) -> Result<(), Error> {
-        if *account == Account::Own {
+    fn admit(&self, account: &Account) -> Result<(), Error> {
+        if *account == Account::Own || account.enters(&self.dir)? {
             return Ok(());
         }
-        let permissions = fs::metadata(&self.dir).map_err(Error::io("look at", &self.dir))?;
-        let mode = permissions.permissions().mode();
-        if mode & 0o001 == 0 {
-            fs::set_permissions(&self.dir, fs::Permissions::from_mode(mode | 0o001))
-                .map_err(Error::io("chmod o+x", &self.dir))?;
-        }
+        let metadata = fs::metadata(&self.dir).map_err(Error::io("look at", &self.dir))?;
+        let mode = metadata.permissions().mode() | 0o001;
+        fs::set_permissions(&self.dir, fs::Permissions::from_mode(mode))
+            .map_err(Error::io("chmod o+x", &self.dir))?;
         account.check_reaches(&self.dir)
     }
 }

@@ -27,15 +27,21 @@ pub(crate) fn settle(cluster_dir: &Path) -> Result<(), Error> {
     if works_in(pid, cluster_dir) {
         stop(pid, cluster_dir);
     }
-    // The server's children notice its death and leave; a second server before that would be
-    // two writers on one cluster.
-    if !wait::until(BOUND, || processes_in(cluster_dir).is_empty()) {
+    // The server's children notice its death and leave, but one that is busy goes on; a second
+    // server beside it would be two writers on one cluster.
+    for signal in [Signal::QUIT, Signal::KILL] {
+        for orphan in processes_in(cluster_dir) {
+            let _ = rustix::process::kill_process(orphan, signal);
+        }
+        if wait::until(BOUND, || processes_in(cluster_dir).is_empty()) {
+            break;
+        }
+    }
+    if !processes_in(cluster_dir).is_empty() {
+        let owner = "processes of an earlier server that cannot be ended".to_owned();
         return Err(Error::InUse {
             dir: cluster_dir.to_owned(),
-            owner: format!(
-                "processes {:?} of an earlier server",
-                processes_in(cluster_dir)
-            ),
+            owner,
         });
     }
     if rustix::process::test_kill_process(pid).is_ok() && pid_file.exists() {
@@ -72,10 +78,10 @@ fn works_in(pid: Pid, cluster_dir: &Path) -> bool {
     is_postgres && fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd == cluster_dir)
 }
 
-fn processes_in(cluster_dir: &Path) -> Vec<i32> {
+fn processes_in(cluster_dir: &Path) -> Vec<Pid> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .filter(|pid| Pid::from_raw(*pid).is_some_and(|pid| works_in(pid, cluster_dir)))
+        .filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?))
+        .filter(|pid| works_in(*pid, cluster_dir))
         .collect()
 }

@@ -4,11 +4,15 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::time::Duration;
 
 use crate::{Error, Settings, admin, random};
 
 /// 32 of 32 letters: 160 bits.
 const LENGTH: usize = 32;
+
+/// Time for the server to take it.
+const BOUND: Duration = Duration::from_secs(30);
 
 /// Makes the password file if it is absent, and gives the password to the superuser.
 ///
@@ -26,7 +30,7 @@ pub(crate) fn ensure(path: &Path, settings: &Settings, port: u16, url: &str) -> 
         "SET log_min_error_statement = panic; SET log_statement = none; \
          ALTER ROLE {role} PASSWORD '{password}'"
     );
-    admin::execute(url, "set the superuser's password", &[statement])
+    admin::execute(url, "set the superuser's password", BOUND, &[statement])
 }
 
 /// A name as an SQL identifier.

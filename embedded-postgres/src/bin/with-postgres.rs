@@ -61,7 +61,10 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) => {
             say(&format!("{error:#}"));
-            ExitCode::FAILURE
+            let command_missing = error
+                .downcast_ref::<std::io::Error>()
+                .is_some_and(|cause| cause.kind() == std::io::ErrorKind::NotFound);
+            ExitCode::from(if command_missing { 127 } else { 1 })
         }
     }
 }

@@ -29,21 +29,22 @@ impl Search {
     /// The search on this machine, with its environment.
     #[must_use]
     pub fn of_this_machine(flag: Option<&Path>) -> Self {
-        if let Some(flag) = flag {
-            return Self {
-                flag: Some(flag.to_owned()),
-                ..Self::default()
-            };
+        let platform = Self {
+            flag: flag.map(Path::to_owned),
+            os: env::consts::OS.to_owned(),
+            os_release: fs::read_to_string("/etc/os-release").unwrap_or_default(),
+            ..Self::default()
+        };
+        if flag.is_some() {
+            return platform;
         }
         Self {
-            flag: None,
             pg_config_bindir: pg_config_bindir(),
             usual: usual_places(Path::new("/")),
             path: env::var_os("PATH")
                 .map(|path| env::split_paths(&path).collect())
                 .unwrap_or_default(),
-            os: env::consts::OS.to_owned(),
-            os_release: fs::read_to_string("/etc/os-release").unwrap_or_default(),
+            ..platform
         }
     }
 

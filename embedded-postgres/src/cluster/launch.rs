@@ -1,8 +1,9 @@
 //! From the binaries to a server that accepts connections.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use std::os::unix::process::CommandExt;
@@ -14,10 +15,17 @@ use crate::postmaster::Postmaster;
 use crate::socket::SocketDir;
 use crate::{Binaries, Error, Settings, admin, parent_death, url};
 
-/// Time to get ready, recovery after a crash included.
+/// Time to get ready.
 const READY_BOUND: Duration = Duration::from_secs(60);
+/// Time to get ready while the server itself answers that it is still recovering from a crash:
+/// giving up earlier would only start the recovery anew.
+const RECOVERY_BOUND: Duration = Duration::from_secs(600);
+/// Time for one attempt to connect.
+const ATTEMPT_BOUND: Duration = Duration::from_secs(5);
 /// Pause between two attempts to connect.
 const ATTEMPT_INTERVAL: Duration = Duration::from_millis(20);
+/// Pause between two starts, while something that passes stands in the way.
+const RESTART_INTERVAL: Duration = Duration::from_millis(200);
 /// Lines of the server log that an error carries.
 const LOG_LINES: usize = 15;
 
@@ -34,21 +42,23 @@ impl Launch<'_> {
     pub(super) fn run(&self, socket: &SocketDir, port: u16) -> Result<Postmaster, Error> {
         let settings = self.server_settings(socket.path(), port);
         let url = url::over_socket(socket.path(), port, &self.settings.user, "postgres");
-        let deadline = Instant::now() + READY_BOUND;
+        let log = self.home.open_log()?;
+        let start = Instant::now();
         loop {
-            let postmaster = self.spawn(&settings)?;
-            let Some(reason) = self.wait_ready(&postmaster, &url, deadline) else {
+            let postmaster = self.spawn(&settings, &log)?;
+            let Err(reason) = wait_ready(&postmaster, &url, start) else {
                 return Ok(postmaster);
             };
             postmaster.stop();
             let error = self.not_ready(reason);
-            if !is_passing(&error) || Instant::now() >= deadline {
+            if !is_passing(&error) || start.elapsed() >= READY_BOUND {
                 return Err(error);
             }
+            thread::sleep(RESTART_INTERVAL);
         }
     }
 
-    fn spawn(&self, settings: &[(String, String)]) -> Result<Postmaster, Error> {
+    fn spawn(&self, settings: &[(String, String)], log: &File) -> Result<Postmaster, Error> {
         let program = self.binaries.program("postgres");
         // Fast shutdown if we die: the cluster is left clean.
         let mut command = parent_death::command(&program, "INT");
@@ -56,12 +66,12 @@ impl Launch<'_> {
         for (key, value) in settings {
             command.arg("-c").arg(format!("{key}={value}"));
         }
-        let log = self.home.open_log()?;
-        let log_too = log
-            .try_clone()
-            .map_err(Error::io("clone", &self.home.log_path()))?;
+        let log = || {
+            log.try_clone()
+                .map_err(Error::io("share", &self.home.log_path()))
+        };
+        command.stdin(Stdio::null()).stdout(log()?).stderr(log()?);
         command.current_dir(self.home.cluster_dir());
-        command.stdin(Stdio::null()).stdout(log).stderr(log_too);
         // Ctrl-C on the terminal is for us: we stop the server after our own work is done.
         command.process_group(0);
         self.account.run(clean_environment(&mut command));
@@ -119,24 +129,6 @@ impl Launch<'_> {
         }
     }
 
-    /// `None` when ready, else why not.
-    fn wait_ready(&self, server: &Postmaster, url: &str, deadline: Instant) -> Option<String> {
-        loop {
-            let Err(refusal) = admin::execute(url, "connect", &["SELECT 1".to_owned()]) else {
-                return None;
-            };
-            if let Some(status) = server.wait(ATTEMPT_INTERVAL) {
-                return Some(format!("it ended with {status}"));
-            }
-            if Instant::now() >= deadline {
-                return Some(format!(
-                    "no answer within {} s ({refusal})",
-                    READY_BOUND.as_secs()
-                ));
-            }
-        }
-    }
-
     fn not_ready(&self, reason: String) -> Error {
         let log_path = self.home.log_path();
         let text = fs::read(&log_path).unwrap_or_default();
@@ -151,7 +143,38 @@ impl Launch<'_> {
     }
 }
 
+/// Returns when the server answers a query; else why it does not.
+fn wait_ready(server: &Postmaster, url: &str, start: Instant) -> Result<(), String> {
+    loop {
+        let attempt = admin::execute(url, "connect", ATTEMPT_BOUND, &["SELECT 1".to_owned()]);
+        let Err(refusal) = attempt else { return Ok(()) };
+        if let Some(status) = server.wait(ATTEMPT_INTERVAL) {
+            return Err(format!("it ended with {status}"));
+        }
+        let bound = if is_recovering(&refusal) {
+            RECOVERY_BOUND
+        } else {
+            READY_BOUND
+        };
+        if start.elapsed() >= bound {
+            return Err(format!(
+                "no answer within {} s ({refusal})",
+                bound.as_secs()
+            ));
+        }
+    }
+}
+
+/// `cannot_connect_now`: the server is alive and says that it is starting up.
+fn is_recovering(refusal: &Error) -> bool {
+    matches!(refusal, Error::Database { sqlstate: Some(code), .. } if code == "57P03")
+}
+
 /// Children of a server that was killed keep its shared memory for a moment.
 fn is_passing(error: &Error) -> bool {
-    matches!(error, Error::NotReady { log, .. } if log.contains("pre-existing shared memory block"))
+    let Error::NotReady { log, .. } = error else {
+        return false;
+    };
+    let last = log.lines().rev().find(|line| line.contains("FATAL"));
+    last.is_some_and(|line| line.contains("pre-existing shared memory block"))
 }

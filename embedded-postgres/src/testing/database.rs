@@ -1,11 +1,15 @@
 //! One empty database, and the roles named after it.
 
 use std::thread;
+use std::time::Duration;
 
 use super::server;
 use crate::cluster::on_thread;
 use crate::password::quote;
 use crate::{Error, admin, random, url};
+
+/// Time for one of the server's steps; many tests may ask at once.
+const BOUND: Duration = Duration::from_secs(60);
 
 /// An empty database under a random name. When it is dropped, the database goes, with every
 /// connection to it, and every role whose name begins with the database's name and `_`.
@@ -36,7 +40,7 @@ impl TestDatabase {
             let server = server::url()?;
             let name = format!("t_{}", random::text(10)?);
             let statement = format!("CREATE DATABASE {}", quote(&name));
-            admin::execute(&server, "create a test database", &[statement])?;
+            admin::execute(&server, "create a test database", BOUND, &[statement])?;
             Ok(Self { server, name })
         })
         .await
@@ -81,10 +85,10 @@ impl Drop for TestDatabase {
 fn remove(server: &str, name: &str) -> Result<(), Error> {
     let action = "drop a test database";
     let database = format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", quote(name));
-    admin::execute(server, action, &[database])?;
+    admin::execute(server, action, BOUND, &[database])?;
     // The name consists of letters, digits and `_`.
     let query = format!("SELECT rolname FROM pg_roles WHERE starts_with(rolname, '{name}_')");
-    let roles: Vec<String> = admin::first_column(server, action, &query)?
+    let roles: Vec<String> = admin::first_column(server, action, BOUND, &query)?
         .iter()
         .map(|role| quote(role))
         .collect();
@@ -92,5 +96,10 @@ fn remove(server: &str, name: &str) -> Result<(), Error> {
         return Ok(());
     }
     // In one statement the order of memberships among them does not matter.
-    admin::execute(server, action, &[format!("DROP ROLE {}", roles.join(", "))])
+    admin::execute(
+        server,
+        action,
+        BOUND,
+        &[format!("DROP ROLE {}", roles.join(", "))],
+    )
 }

@@ -27,10 +27,11 @@ impl TestServer {
             .prefix("ipledger-test-postgres-")
             .tempdir()
             .map_err(Error::io("make a directory in", &std::env::temp_dir()))?;
-        let cluster = Cluster::start_blocking(binaries, &Settings::throwaway(temporary.path()))?;
-        let watchdog = Watchdog::start(temporary.path(), cluster.socket_dir())?;
+        let mut watchdog = Watchdog::start(temporary.path())?;
         // From here on the watchdog removes it.
-        let _ = temporary.keep();
+        let data_dir = temporary.keep();
+        let cluster = Cluster::start_blocking(binaries, &Settings::throwaway(data_dir))?;
+        watchdog.remove_too(cluster.socket_dir())?;
         Ok(Self {
             cluster: Some(cluster),
             _watchdog: watchdog,
@@ -83,6 +84,7 @@ fn own() -> Result<String, Error> {
         Err(message) => Err(Error::Database {
             action: "start the test server".to_owned(),
             message: message.clone(),
+            sqlstate: None,
         }),
     }
 }

@@ -1,5 +1,7 @@
 //! Cleans up behind a test process, however it ends.
 
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -10,7 +12,7 @@ use crate::Error;
 /// holds it ends; then ends the server, if it still runs, and removes its directories.
 const SCRIPT: &str = r#"
 trap '' HUP INT TERM
-cat > /dev/null
+socket_dir=$(cat)
 file="$1/cluster/postmaster.pid"
 pid=$(head -n 1 "$file" 2> /dev/null)
 if [ -n "$pid" ] && kill -INT "$pid" 2> /dev/null; then
@@ -20,7 +22,7 @@ if [ -n "$pid" ] && kill -INT "$pid" 2> /dev/null; then
         tries=$((tries + 1))
     done
 fi
-rm -rf -- "$@"
+rm -rf -- "$1" ${socket_dir:+"$socket_dir"}
 "#;
 
 /// A shell that waits for our end. Dropping this counts as our end and waits for the clean-up.
@@ -31,11 +33,11 @@ pub(super) struct Watchdog {
 }
 
 impl Watchdog {
-    /// `data_dir` as given to the cluster; `socket_dir` may lie outside it.
-    pub(super) fn start(data_dir: &Path, socket_dir: &Path) -> Result<Self, Error> {
+    /// Watches from before the first process is started in `data_dir`.
+    pub(super) fn start(data_dir: &Path) -> Result<Self, Error> {
         let mut shell = Command::new("/bin/sh")
             .args(["-c", SCRIPT, "sh"])
-            .args([data_dir, socket_dir])
+            .arg(data_dir)
             .current_dir("/")
             // What is sent to the test's process group is not for the one who cleans up.
             .process_group(0)
@@ -47,6 +49,15 @@ impl Watchdog {
             .map_err(Error::io("run", Path::new("/bin/sh")))?;
         let pipe = shell.stdin.take();
         Ok(Self { shell, pipe })
+    }
+
+    /// Removes the directory of the socket as well, which may lie outside the data directory.
+    pub(super) fn remove_too(&mut self, socket_dir: &Path) -> Result<(), Error> {
+        let Some(pipe) = &mut self.pipe else {
+            return Ok(());
+        };
+        pipe.write_all(socket_dir.as_os_str().as_bytes())
+            .map_err(Error::io("tell", socket_dir))
     }
 }
 
