@@ -115,8 +115,11 @@ impl Account {
     /// Whether this account may enter an existing directory.
     pub(crate) fn enters(&self, dir: &Path) -> Result<bool, Error> {
         // The child changes its user first and its directory afterwards.
-        let mut command = Command::new("true");
-        command.current_dir(dir).stdin(Stdio::null());
+        let mut command = Command::new("/bin/sh");
+        command
+            .args(["-c", ":"])
+            .current_dir(dir)
+            .stdin(Stdio::null());
         match self.run(&mut command).status() {
             Ok(status) => Ok(status.success()),
             Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => Ok(false),

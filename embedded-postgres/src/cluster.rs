@@ -3,6 +3,7 @@
 mod launch;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::account::Account;
 use crate::home::{self, Home};
@@ -12,6 +13,9 @@ use crate::{Binaries, Error, Settings, initdb, leftover, password, url};
 
 /// The port in the socket's name when the server does not listen on TCP.
 const SOCKET_PORT: u16 = 5432;
+
+/// Time for a clean stop: with much unwritten data the last checkpoint takes its time.
+const STOP_BOUND: Duration = Duration::from_secs(60);
 
 /// A running PostgreSQL server that accepts connections.
 ///
@@ -130,25 +134,39 @@ impl Cluster {
     /// # Errors
     /// [`Error::UncleanStop`] if that took longer than 60 s; the server has ended all the same.
     pub async fn stop(self) -> Result<(), Error> {
-        on_thread(move || self.stop_blocking()).await
+        self.stop_within(STOP_BOUND).await
+    }
+
+    /// [`Cluster::stop`] with another bound for the clean stop.
+    ///
+    /// # Errors
+    /// As [`Cluster::stop`].
+    pub async fn stop_within(self, bound: Duration) -> Result<(), Error> {
+        on_thread(move || self.end(bound)).await
     }
 
     /// [`Cluster::stop`] for a thread that may block.
     ///
     /// # Errors
     /// As [`Cluster::stop`].
-    pub fn stop_blocking(mut self) -> Result<(), Error> {
+    pub fn stop_blocking(self) -> Result<(), Error> {
+        self.end(STOP_BOUND)
+    }
+
+    fn end(mut self, bound: Duration) -> Result<(), Error> {
         self.stopped = true;
-        match self.postmaster.stop() {
+        match self.postmaster.stop(bound) {
             Stopped::Clean => Ok(()),
-            Stopped::Unclean(waited_s) => Err(Error::UncleanStop { waited_s }),
+            Stopped::Unclean => Err(Error::UncleanStop {
+                waited_s: bound.as_secs_f32(),
+            }),
         }
     }
 }
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        if !self.stopped && self.postmaster.stop() != Stopped::Clean {
+        if !self.stopped && self.postmaster.stop(STOP_BOUND) != Stopped::Clean {
             tracing::warn!(
                 pid = self.pid(),
                 "PostgreSQL was ended without a checkpoint"

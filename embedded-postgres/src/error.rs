@@ -92,7 +92,7 @@ pub enum Error {
     /// PostgreSQL refuses to run as root, and there is no account to run it as.
     #[error("PostgreSQL refuses to run as root, and /etc/passwd has neither postgres nor nobody")]
     NoAccount,
-    /// `initdb` failed; the data directory is as it was.
+    /// `initdb` failed; what it had made is removed.
     #[error("initdb failed ({status}): {output}")]
     Initdb {
         /// How it ended.
@@ -115,7 +115,7 @@ pub enum Error {
     #[error("PostgreSQL did not stop within {waited_s} s and was ended without a checkpoint")]
     UncleanStop {
         /// Seconds that were granted for a clean stop.
-        waited_s: u64,
+        waited_s: f32,
     },
     /// The server refused a statement or the connection to it failed.
     #[error("{action}: {message}")]

@@ -8,8 +8,6 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
-/// Time for a fast shutdown with its checkpoint.
-const FAST_BOUND: Duration = Duration::from_secs(60);
 /// Time for an immediate shutdown; PostgreSQL itself kills its children after 5 s of it.
 const IMMEDIATE_BOUND: Duration = Duration::from_secs(10);
 
@@ -18,8 +16,8 @@ const IMMEDIATE_BOUND: Duration = Duration::from_secs(10);
 pub(crate) enum Stopped {
     /// After a checkpoint, or it had ended by itself.
     Clean,
-    /// Without one; the value is the time granted for it, in seconds.
-    Unclean(u64),
+    /// Without one.
+    Unclean,
 }
 
 /// Our child, watched by a thread of its own.
@@ -87,18 +85,18 @@ impl Postmaster {
         }
     }
 
-    /// Fast shutdown, then an immediate one, then the kill that cannot be refused.
-    pub(crate) fn stop(&self) -> Stopped {
+    /// Fast shutdown within `bound`, then an immediate one, then the kill that cannot be refused.
+    pub(crate) fn stop(&self, bound: Duration) -> Stopped {
         self.signal(Signal::INT);
-        if self.wait(FAST_BOUND).is_some() {
+        if self.wait(bound).is_some() {
             return Stopped::Clean;
         }
         self.signal(Signal::QUIT);
-        if self.wait(IMMEDIATE_BOUND).is_none() {
+        if self.wait(bound.min(IMMEDIATE_BOUND)).is_none() {
             self.signal(Signal::KILL);
             self.wait(IMMEDIATE_BOUND);
         }
-        Stopped::Unclean(FAST_BOUND.as_secs())
+        Stopped::Unclean
     }
 }
 

@@ -50,12 +50,13 @@ impl Settings {
                 reason: reason.to_owned(),
             })
         };
-        if self.user.is_empty() || self.user.starts_with("pg_") || self.user.contains('\0') {
-            return refuse(
-                "user",
-                &self.user,
-                "a role name that does not start with pg_ is needed",
-            );
+        // initdb makes the superuser the owner of an extension, whose script these would break.
+        if self.user.is_empty()
+            || self.user.starts_with("pg_")
+            || self.user.contains(['\0', '"', '\'', '$', '\\'])
+        {
+            let reason = "a role name without quotes, $ and \\ is needed, not starting with pg_";
+            return refuse("user", &self.user, reason);
         }
         if self.tcp_port == Some(0) {
             return refuse("tcp_port", "0", "a port from 1 to 65535 is needed");

@@ -20,6 +20,8 @@ const READY_BOUND: Duration = Duration::from_secs(60);
 /// Time to get ready while the server itself answers that it is still recovering from a crash:
 /// giving up earlier would only start the recovery anew.
 const RECOVERY_BOUND: Duration = Duration::from_secs(600);
+/// Time to stop a server that did not get ready.
+const FAILED_STOP_BOUND: Duration = Duration::from_secs(10);
 /// Time for one attempt to connect.
 const ATTEMPT_BOUND: Duration = Duration::from_secs(5);
 /// Pause between two attempts to connect.
@@ -49,7 +51,7 @@ impl Launch<'_> {
             let Err(reason) = wait_ready(&postmaster, &url, start) else {
                 return Ok(postmaster);
             };
-            postmaster.stop();
+            postmaster.stop(FAILED_STOP_BOUND);
             let error = self.not_ready(reason);
             if !is_passing(&error) || start.elapsed() >= READY_BOUND {
                 return Err(error);

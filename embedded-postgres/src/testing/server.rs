@@ -61,17 +61,19 @@ impl Drop for TestServer {
 
 /// The server of this run: the one that the environment names, else one of this process.
 pub(super) fn url() -> Result<String, Error> {
-    if let Ok(text) = std::env::var(SERVER_VARIABLE) {
-        return match url::replace(&text, None, "postgres") {
-            Some(url) => Ok(url),
-            None => Err(Error::BadSetting {
-                key: SERVER_VARIABLE.to_owned(),
-                value: text,
-                reason: "a URL like postgres://user@host:5432/postgres is needed".to_owned(),
-            }),
-        };
+    match std::env::var(SERVER_VARIABLE) {
+        Ok(text) => named(&text),
+        Err(_) => own(),
     }
-    own()
+}
+
+/// The URL that a person or `with-postgres` gave, with the database `postgres`.
+fn named(text: &str) -> Result<String, Error> {
+    url::replace(text, None, "postgres").ok_or_else(|| Error::BadSetting {
+        key: SERVER_VARIABLE.to_owned(),
+        value: text.to_owned(),
+        reason: "a URL like postgres://user@host:5432/postgres is needed".to_owned(),
+    })
 }
 
 /// Started by the first test that asks. A static is never dropped: the server is signalled by
@@ -86,5 +88,27 @@ fn own() -> Result<String, Error> {
             message: message.clone(),
             sqlstate: None,
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_named_server_is_used_through_its_database_postgres() {
+        let url = named("postgresql://me:secret@db:5433/other").unwrap();
+        assert_eq!(url, "postgresql://me:secret@db:5433/postgres");
+    }
+
+    #[test]
+    fn a_server_name_that_is_no_url_is_refused_by_name_and_value() {
+        let error = named("localhost").unwrap_err();
+        assert_eq!(error.kind(), "bad_setting");
+        let message = error.to_string();
+        assert!(
+            message.contains(SERVER_VARIABLE) && message.contains("localhost"),
+            "{message}"
+        );
     }
 }
