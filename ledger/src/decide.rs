@@ -15,8 +15,8 @@ use std::net::IpAddr;
 use address::Window;
 use ipnet::IpNet;
 
-pub use apply::{apply, apply_recorded};
 pub(crate) use allocate::timestamp;
+pub use apply::{apply, apply_recorded};
 pub(crate) use apply::{parse_window, recorded_payload, remember_release};
 
 use crate::answer::{Answer, Counted, WindowCounts};

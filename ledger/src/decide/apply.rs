@@ -98,9 +98,21 @@ fn apply_release(
     seq: u64,
     at_us: i64,
 ) {
-    let Some(old) = state.record_of(event.space, ip).copied() else { return };
-    let class = if old.cooldown_seconds > 0 { Class::Cooling } else { Class::Free };
-    state.put(Record { step, seq, at_us, class, ..old });
+    let Some(old) = state.record_of(event.space, ip).copied() else {
+        return;
+    };
+    let class = if old.cooldown_seconds > 0 {
+        Class::Cooling
+    } else {
+        Class::Free
+    };
+    state.put(Record {
+        step,
+        seq,
+        at_us,
+        class,
+        ..old
+    });
     remember(state, &event.payload, old.owner, at_us);
 }
 
@@ -108,7 +120,10 @@ fn apply_release(
 /// the owner is the one that the caller named.
 pub(crate) fn remember_release(state: &mut State, payload: &Payload, at_us: i64) {
     let owner = payload.attachment.as_ref().and_then(|attachment| {
-        payload.owner.as_ref()?.key(&attachment.cluster, &attachment.ifname)
+        payload
+            .owner
+            .as_ref()?
+            .key(&attachment.cluster, &attachment.ifname)
     });
     remember(state, payload, owner.unwrap_or(0), at_us);
 }
@@ -120,7 +135,9 @@ pub(crate) fn recorded_payload(body: &[u8]) -> Option<Payload> {
 
 /// A delayed ADD that this release overtook must find it.
 fn remember(state: &mut State, payload: &Payload, owner: Key, at_us: i64) {
-    let (Some(token), Some(attachment)) = (payload.token, &payload.attachment) else { return };
+    let (Some(token), Some(attachment)) = (payload.token, &payload.attachment) else {
+        return;
+    };
     let (cluster, node) = place(payload);
     let stamp = Stamp {
         boot: state.order.add_boot(cluster, node, token.boot_id, false),

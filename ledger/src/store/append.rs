@@ -108,11 +108,16 @@ struct Touched<'a> {
 impl Append {
     /// A call that expects these heads.
     pub(super) fn new(heads: impl IntoIterator<Item = (i32, u64)>) -> Append {
-        let mut heads: Vec<(i32, i64)> =
-            heads.into_iter().map(|(id, seq)| (id, to_i64(seq))).collect();
+        let mut heads: Vec<(i32, i64)> = heads
+            .into_iter()
+            .map(|(id, seq)| (id, to_i64(seq)))
+            .collect();
         heads.sort_unstable();
         heads.dedup();
-        Append { heads, ..Append::default() }
+        Append {
+            heads,
+            ..Append::default()
+        }
     }
 
     /// Add the events of a batch, in the order they were decided, with their positions.
@@ -125,7 +130,9 @@ impl Append {
             let space = id_of(event.space);
             self.events.space.push(space);
             self.events.ip.push(event.target.map(|(ip, _)| ip));
-            self.events.step.push(event.target.map(|(_, step)| to_i32(step)));
+            self.events
+                .step
+                .push(event.target.map(|(_, step)| to_i32(step)));
             self.events.kind.push(event.payload.kind.as_str());
             self.events.body.push(event.payload.encode());
             if let Some((ip, step)) = event.target {
@@ -146,7 +153,9 @@ impl Append {
             self.freed.step.push(to_i32(step));
             self.freed.seq.push(to_i64(seq));
         }
-        let Some((event, hold, allocated_seq)) = touched.hold else { return };
+        let Some((event, hold, allocated_seq)) = touched.hold else {
+            return;
+        };
         let columns = &mut self.addresses;
         columns.space.push(space);
         columns.ip.push(ip);
@@ -178,7 +187,9 @@ impl Append {
 
     /// Clusters bound by the batch's events: (name, UID).
     pub(super) fn add_clusters(&mut self, clusters: &[(String, String)]) {
-        let notes = clusters.iter().map(|(name, uid)| json!({"name": name, "uid": uid}));
+        let notes = clusters
+            .iter()
+            .map(|(name, uid)| json!({"name": name, "uid": uid}));
         self.note("clusters", notes.collect());
     }
 
@@ -249,12 +260,42 @@ impl Append {
             .query(
                 &connection.append,
                 &[
-                    &head_space, &head_seq, &e.space, &e.ip, &e.step, &e.kind, &e.body, &r.space,
-                    &r.ip, &r.step, &r.seq, &a.space, &a.ip, &a.step, &a.seq, &a.pool,
-                    &a.allocated_seq, &a.attachment, &a.owner, &a.position, &a.cluster,
-                    &a.network, &a.container_id, &a.ifname, &a.namespace, &a.pod, &a.pod_uid,
-                    &a.node, &a.boot_id, &a.boottime_ns, &a.content, &a.cooldown, &self.wanted,
-                    &notes, &burial, &self.confirm,
+                    &head_space,
+                    &head_seq,
+                    &e.space,
+                    &e.ip,
+                    &e.step,
+                    &e.kind,
+                    &e.body,
+                    &r.space,
+                    &r.ip,
+                    &r.step,
+                    &r.seq,
+                    &a.space,
+                    &a.ip,
+                    &a.step,
+                    &a.seq,
+                    &a.pool,
+                    &a.allocated_seq,
+                    &a.attachment,
+                    &a.owner,
+                    &a.position,
+                    &a.cluster,
+                    &a.network,
+                    &a.container_id,
+                    &a.ifname,
+                    &a.namespace,
+                    &a.pod,
+                    &a.pod_uid,
+                    &a.node,
+                    &a.boot_id,
+                    &a.boottime_ns,
+                    &a.content,
+                    &a.cooldown,
+                    &self.wanted,
+                    &notes,
+                    &burial,
+                    &self.confirm,
                 ],
             )
             .await?;
@@ -299,24 +340,33 @@ fn touch<'a>(
 
 impl AddressColumns {
     fn push_holder(&mut self, event: &NewEvent, hold: &HoldChange) {
-        let attachment = event.payload.attachment.as_ref().expect("a hold has an attachment");
+        let attachment = event
+            .payload
+            .attachment
+            .as_ref()
+            .expect("a hold has an attachment");
         let owner = event.payload.owner.as_ref();
         self.pool.push(hold.window.cidr().to_string());
         self.attachment.push(hold.attachment.to_be_bytes().to_vec());
-        self.owner.push(hold.owner.map(|key| key.to_be_bytes().to_vec()));
-        self.position.push(i16::try_from(hold.position).expect("a request has few ranges"));
+        self.owner
+            .push(hold.owner.map(|key| key.to_be_bytes().to_vec()));
+        self.position
+            .push(i16::try_from(hold.position).expect("a request has few ranges"));
         self.cluster.push(attachment.cluster.clone());
         self.network.push(attachment.network.clone());
         self.container_id.push(attachment.container_id.clone());
         self.ifname.push(attachment.ifname.clone());
-        self.namespace.push(owner.map(|owner| owner.namespace.clone()));
+        self.namespace
+            .push(owner.map(|owner| owner.namespace.clone()));
         self.pod.push(owner.map(|owner| owner.name.clone()));
         self.pod_uid.push(owner.and_then(|owner| owner.uid.clone()));
         self.node.push(owner.and_then(|owner| owner.node.clone()));
         self.boot_id.push(hold.token.map(|token| token.boot_id));
-        self.boottime_ns.push(hold.token.map(|token| to_i64(token.boottime_ns)));
+        self.boottime_ns
+            .push(hold.token.map(|token| to_i64(token.boottime_ns)));
         self.content.push(hold.content.cast_signed());
-        self.cooldown.push(i32::try_from(hold.cooldown_seconds).unwrap_or(i32::MAX));
+        self.cooldown
+            .push(i32::try_from(hold.cooldown_seconds).unwrap_or(i32::MAX));
     }
 }
 

@@ -11,7 +11,9 @@ use crate::answer::{
     Allocated, AllocatedAddress, Answer, HoldReleased, ImportOutcome, Imported, Receipt, Released,
     ReleasedAddress,
 };
-use crate::decide::{Burial, Change, Draft, NewEvent, OpenSpace, Verdict, apply, decide, timestamp};
+use crate::decide::{
+    Burial, Change, Draft, NewEvent, OpenSpace, Verdict, apply, decide, timestamp,
+};
 use crate::error::Error;
 use crate::state::SpaceIndex;
 
@@ -22,7 +24,11 @@ const TOMBSTONE_SECONDS: i64 = 600;
 /// What was decided for one request of a batch, while the call is on its way.
 enum Decided {
     /// Events `first..first + count` of the batch make this answer.
-    Appends { first: usize, count: usize, draft: Draft },
+    Appends {
+        first: usize,
+        count: usize,
+        draft: Draft,
+    },
     /// Holds as long as the heads do.
     Answers(Answer),
     Refuses(crate::refusal::Refusal),
@@ -78,8 +84,12 @@ impl Lane {
             if batch.is_empty() {
                 return Ok(());
             }
-            if self.connection.is_none() && let Err(error) = self.refresh().await {
-                batch = self.wait_for_database(batch, &error, unknown.is_some()).await;
+            if self.connection.is_none()
+                && let Err(error) = self.refresh().await
+            {
+                batch = self
+                    .wait_for_database(batch, &error, unknown.is_some())
+                    .await;
                 continue;
             }
             match self.attempt(batch).await {
@@ -127,8 +137,12 @@ impl Lane {
     async fn attempt(&mut self, batch: Vec<Pending>) -> Attempt {
         let now_us = self.now_us();
         self.state.wake(now_us);
-        let before: BTreeMap<SpaceIndex, u64> =
-            self.state.spaces.iter().map(|(index, space)| (index, space.seq)).collect();
+        let before: BTreeMap<SpaceIndex, u64> = self
+            .state
+            .spaces
+            .iter()
+            .map(|(index, space)| (index, space.seq))
+            .collect();
         let mut decided = Vec::with_capacity(batch.len());
         let mut events: Vec<(NewEvent, u64)> = Vec::with_capacity(batch.len());
         let mut seen: Vec<SpaceIndex> = Vec::new();
@@ -139,7 +153,11 @@ impl Lane {
                     seen.extend(new.iter().map(|event| event.space));
                     let (first, count) = (events.len(), new.len());
                     events.extend(new.into_iter().zip(seqs));
-                    decided.push(Decided::Appends { first, count, draft });
+                    decided.push(Decided::Appends {
+                        first,
+                        count,
+                        draft,
+                    });
                 }
                 Verdict::Answer(answer, spaces) => {
                     seen.extend(spaces);
@@ -152,14 +170,15 @@ impl Lane {
                 Verdict::Bury(burial) => decided.push(Decided::Buries(burial)),
                 Verdict::Open(open) => {
                     self.state.roll_back();
-                    return self.open(batch, &open).await;
+                    return self.open_spaces(batch, &open).await;
                 }
             }
         }
         seen.sort_unstable();
         seen.dedup();
         let mut append = Append::new(
-            seen.iter().map(|&space| (self.state.spaces.get(space).id, before[&space])),
+            seen.iter()
+                .map(|&space| (self.state.spaces.get(space).id, before[&space])),
         );
         append.add_events(&self.state, &events);
         self.add_notes(&mut append, &events);
@@ -170,7 +189,17 @@ impl Lane {
         match self.send(&append).await {
             Ok(Appended::Yes { heads, epoch }) => {
                 let times = self.accept(&heads, epoch, &events);
-                Attempt::Done(reply(batch, decided, &Batch { events, times, before, epoch }, self))
+                Attempt::Done(reply(
+                    batch,
+                    decided,
+                    &Batch {
+                        events,
+                        times,
+                        before,
+                        epoch,
+                    },
+                    self,
+                ))
             }
             Ok(Appended::Moved | Appended::Held) => {
                 self.state.roll_back();
@@ -193,7 +222,7 @@ impl Lane {
     }
 
     /// Open spaces that a request needs, then decide again.
-    async fn open(&mut self, batch: Vec<Pending>, open: &[OpenSpace]) -> Attempt {
+    async fn open_spaces(&mut self, batch: Vec<Pending>, open: &[OpenSpace]) -> Attempt {
         let mut append = Append::new([]);
         append.add_spaces(open);
         match self.send(&append).await {
@@ -210,14 +239,19 @@ impl Lane {
             append.bury(&burial, TOMBSTONE_SECONDS);
             match self.send(&append).await {
                 Ok(Appended::Yes { .. }) => {
-                    let stamp = burial.token.as_ref().map(|token| {
-                        self.state.order.stamp(&burial.cluster, &burial.node, token)
-                    });
+                    let stamp = burial
+                        .token
+                        .as_ref()
+                        .map(|token| self.state.order.stamp(&burial.cluster, &burial.node, token));
                     let expires_us = self.now_us() + TOMBSTONE_SECONDS * 1_000_000;
                     let tombstone = crate::state::Tombstone { stamp, expires_us };
                     self.state.order.bury(burial.attachment, tombstone);
                     let epoch = self.state.epoch;
-                    let released = Released { released: Vec::new(), stale: false, epoch };
+                    let released = Released {
+                        released: Vec::new(),
+                        stale: false,
+                        epoch,
+                    };
                     answer(pending, Ok(Answer::Released(released)));
                 }
                 // Another replica allocated it: follow, and decide again.
@@ -245,12 +279,16 @@ impl Lane {
 
     async fn send(&mut self, append: &Append) -> Result<Appended, Failure> {
         let Some(connection) = self.connection.as_ref() else {
-            return Err(Failure::Refused(Error::Unavailable { reason: "not connected".into() }));
+            return Err(Failure::Refused(Error::Unavailable {
+                reason: "not connected".into(),
+            }));
         };
         connection.take_warning();
         let started = Instant::now();
         let sent = append.send(connection).await;
-        self.metrics.append_seconds.observe(started.elapsed().as_secs_f64());
+        self.metrics
+            .append_seconds
+            .observe(started.elapsed().as_secs_f64());
         match sent {
             // Committed here, perhaps nowhere else: not an acknowledgement.
             Ok(_) if connection.take_warning() => Err(Failure::Unconfirmed),
@@ -295,8 +333,14 @@ impl Lane {
     ) -> HashMap<SpaceIndex, i64> {
         let mut times = HashMap::with_capacity(heads.len());
         for head in heads {
-            let Some(space) = self.state.spaces.index_of_id(head.space_id) else { continue };
-            debug_assert_eq!(head.seq, self.state.spaces.get(space).seq, "positions were foreseen");
+            let Some(space) = self.state.spaces.index_of_id(head.space_id) else {
+                continue;
+            };
+            debug_assert_eq!(
+                head.seq,
+                self.state.spaces.get(space).seq,
+                "positions were foreseen"
+            );
             self.state.spaces.set_anchor(space, head.seq, head.hash);
             if let Some(at_us) = head.recorded_at_us {
                 times.insert(space, at_us);
@@ -335,7 +379,9 @@ impl Lane {
                 let id = self.state.spaces.get(event.space).id;
                 let known = self.state.pools.find_window(event.space, &hold.window);
                 let is_new = known.is_none_or(|known| !known.persisted)
-                    && !windows.iter().any(|(of, window, _)| *of == id && *window == hold.window);
+                    && !windows
+                        .iter()
+                        .any(|(of, window, _)| *of == id && *window == hold.window);
                 if is_new {
                     windows.push((id, hold.window.clone(), *seq));
                 }
@@ -395,7 +441,11 @@ fn reply(
                 let exact = done.exact(given, lane);
                 answer(pending, Ok(exact));
             }
-            Decided::Appends { first, count, draft } => {
+            Decided::Appends {
+                first,
+                count,
+                draft,
+            } => {
                 let made = done.finish(&draft, first, count, lane);
                 answer(pending, Ok(made));
             }
@@ -418,7 +468,11 @@ impl Batch {
         let (event, _) = &self.events[index];
         let (ip, _) = event.target?;
         let space = lane.state.spaces.get(event.space).name.clone();
-        Some(ReleasedAddress { ip, space, receipt: self.receipt(index) })
+        Some(ReleasedAddress {
+            ip,
+            space,
+            receipt: self.receipt(index),
+        })
     }
 
     fn finish(&self, draft: &Draft, first: usize, count: usize, lane: &Lane) -> Answer {
@@ -451,7 +505,9 @@ impl Batch {
                 epoch: self.epoch,
             }),
             Draft::HoldReleased => Answer::HoldReleased(HoldReleased {
-                released: self.released(first, lane).expect("a release has an address"),
+                released: self
+                    .released(first, lane)
+                    .expect("a release has an address"),
                 repeated: false,
                 epoch: self.epoch,
             }),
@@ -472,8 +528,13 @@ impl Batch {
     /// one in.
     fn exact(&self, mut given: Answer, lane: &Lane) -> Answer {
         let correct = |space: &str, receipt: &mut Receipt| {
-            let Some(index) = lane.state.spaces.find(space) else { return };
-            let is_of_batch = self.before.get(&index).is_some_and(|&seq| receipt.seq > seq);
+            let Some(index) = lane.state.spaces.find(space) else {
+                return;
+            };
+            let is_of_batch = self
+                .before
+                .get(&index)
+                .is_some_and(|&seq| receipt.seq > seq);
             if let Some(&at_us) = self.times.get(&index).filter(|_| is_of_batch) {
                 receipt.recorded_at = timestamp(at_us);
             }
@@ -499,7 +560,11 @@ fn boot_of(event: &NewEvent) -> Option<(&str, &str, uuid::Uuid)> {
     let token = event.payload.token?;
     let cluster = &event.payload.attachment.as_ref()?.cluster;
     let owner = event.payload.owner.as_ref();
-    Some((cluster, owner.and_then(|o| o.node.as_deref()).unwrap_or_default(), token.boot_id))
+    Some((
+        cluster,
+        owner.and_then(|o| o.node.as_deref()).unwrap_or_default(),
+        token.boot_id,
+    ))
 }
 
 /// Begin with a request, unless its caller is gone or its deadline is over.
@@ -520,13 +585,16 @@ fn expire(
     metrics: &super::metrics::Metrics,
 ) -> Vec<Pending> {
     let now = Instant::now();
-    let (late, left): (Vec<Pending>, Vec<Pending>) =
-        batch.into_iter().partition(|pending| now >= pending.deadline);
+    let (late, left): (Vec<Pending>, Vec<Pending>) = batch
+        .into_iter()
+        .partition(|pending| now >= pending.deadline);
     for pending in late {
         let error = match unknown {
             Some(reason) => {
                 metrics.unknown.inc();
-                Error::OutcomeUnknown { reason: reason.to_owned() }
+                Error::OutcomeUnknown {
+                    reason: reason.to_owned(),
+                }
             }
             None => Error::DeadlinePassed,
         };
@@ -549,7 +617,9 @@ fn answer_all(batch: Vec<Pending>, error: impl Fn() -> Error) {
 /// The same failure for another request of the batch.
 fn clone_failure(error: &Error) -> Error {
     match error {
-        Error::Unavailable { reason } => Error::Unavailable { reason: reason.clone() },
+        Error::Unavailable { reason } => Error::Unavailable {
+            reason: reason.clone(),
+        },
         Error::Guard(text) => Error::Guard(text.clone()),
         other => Error::Database(other.to_string()),
     }

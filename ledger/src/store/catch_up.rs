@@ -30,14 +30,21 @@ pub(super) async fn catch_up(client: &Client, state: &mut State) -> Result<Follo
         .query("select id, seq from ipledger.spaces order by id", &[])
         .await
         .map_err(|e| classify(&e))?;
-    let heads: Vec<(i32, u64)> =
-        rows.iter().map(|row| (row.get(0), to_u64(row.get(1)))).collect();
-    if heads.iter().any(|(id, _)| state.spaces.index_of_id(*id).is_none()) {
+    let heads: Vec<(i32, u64)> = rows
+        .iter()
+        .map(|row| (row.get(0), to_u64(row.get(1))))
+        .collect();
+    if heads
+        .iter()
+        .any(|(id, _)| state.spaces.index_of_id(*id).is_none())
+    {
         load::spaces(client, &mut state.spaces).await?;
     }
     let mut epoch_may_have_begun = false;
     for (id, seq) in heads {
-        let Some(space) = state.spaces.index_of_id(id) else { continue };
+        let Some(space) = state.spaces.index_of_id(id) else {
+            continue;
+        };
         let known = state.spaces.get(space).seq;
         if seq < known {
             return Ok(Followed::Replaced);
@@ -99,7 +106,10 @@ async fn follow(
             .map_err(|e| classify(&e))?;
         for row in &rows {
             let seq = to_u64(row.get(0));
-            let target = match (row.get::<_, Option<IpAddr>>(1), row.get::<_, Option<i32>>(2)) {
+            let target = match (
+                row.get::<_, Option<IpAddr>>(1),
+                row.get::<_, Option<i32>>(2),
+            ) {
                 (Some(ip), Some(step)) => Some((ip, to_u32(step))),
                 _ => None,
             };
@@ -108,8 +118,8 @@ async fn follow(
                 row: format!("space {id} seq {seq}"),
                 problem,
             };
-            let payload: Payload =
-                serde_json::from_slice(row.get(5)).map_err(|error| inconsistent(error.to_string()))?;
+            let payload: Payload = serde_json::from_slice(row.get(5))
+                .map_err(|error| inconsistent(error.to_string()))?;
             apply_recorded(state, space, seq, row.get(4), target, payload).map_err(inconsistent)?;
             state.spaces.set_anchor(space, seq, to_hash(row.get(3)));
         }

@@ -28,16 +28,22 @@ impl Connection {
     pub(super) async fn open(database_url: &str) -> Result<Connection, Error> {
         let opened = tokio::time::timeout(CONNECT_TIMEOUT, Connection::connect(database_url)).await;
         opened.unwrap_or_else(|_| {
-            Err(Error::Unavailable { reason: format!("no answer within {CONNECT_TIMEOUT:?}") })
+            Err(Error::Unavailable {
+                reason: format!("no answer within {CONNECT_TIMEOUT:?}"),
+            })
         })
     }
 
     async fn connect(database_url: &str) -> Result<Connection, Error> {
         let mut config: tokio_postgres::Config =
-            database_url.parse().map_err(|error: tokio_postgres::Error| {
-                Error::Guard(format!("database url: {}", describe(&error)))
-            })?;
-        config.application_name("ipledger lane").connect_timeout(CONNECT_TIMEOUT);
+            database_url
+                .parse()
+                .map_err(|error: tokio_postgres::Error| {
+                    Error::Guard(format!("database url: {}", describe(&error)))
+                })?;
+        config
+            .application_name("ipledger lane")
+            .connect_timeout(CONNECT_TIMEOUT);
         let (client, mut driver) = config.connect(NoTls).await.map_err(|e| classify(&e))?;
         let warned = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&warned);
@@ -63,7 +69,11 @@ impl Connection {
             .await
             .map_err(|e| classify(&e))?;
         let append = client.prepare(APPEND_SQL).await.map_err(|e| classify(&e))?;
-        Ok(Connection { client, append, warned })
+        Ok(Connection {
+            client,
+            append,
+            warned,
+        })
     }
 
     /// Whether the server warned since the last question. After `append` it means that the commit
@@ -107,11 +117,15 @@ pub(super) fn classify(error: &tokio_postgres::Error) -> Error {
         Some(database) if !is_connection_loss(database.code().code()) => {
             Error::Database(describe(error))
         }
-        _ => Error::Unavailable { reason: describe(error) },
+        _ => Error::Unavailable {
+            reason: describe(error),
+        },
     }
 }
 
 /// Whether the connection is gone, so that the outcome of a sent statement is not known.
 pub(super) fn is_lost(error: &tokio_postgres::Error) -> bool {
-    error.as_db_error().is_none_or(|database| is_connection_loss(database.code().code()))
+    error
+        .as_db_error()
+        .is_none_or(|database| is_connection_loss(database.code().code()))
 }

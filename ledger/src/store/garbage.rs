@@ -64,7 +64,10 @@ impl Ledger {
         list: GarbageList,
         wait: Duration,
     ) -> Result<GarbageResult, Error> {
-        let mut result = GarbageResult { released: 0, suspect: 0 };
+        let mut result = GarbageResult {
+            released: 0,
+            suspect: 0,
+        };
         let mut suspects: Vec<Value> = Vec::new();
         let mut cleared: Vec<Value> = Vec::new();
         for candidate in self.candidates(&list).await? {
@@ -106,14 +109,18 @@ impl Ledger {
                 },
                 Vec::new(),
             )));
-            self.enqueue(nothing, Some((suspects, cleared)), wait).await?;
+            self.enqueue(nothing, Some((suspects, cleared)), wait)
+                .await?;
         }
         Ok(result)
     }
 
     async fn candidates(&self, list: &GarbageList) -> Result<Vec<Candidate>, Error> {
-        let valid: HashSet<(&str, &str)> =
-            list.valid.iter().map(|(id, ifname)| (id.as_str(), ifname.as_str())).collect();
+        let valid: HashSet<(&str, &str)> = list
+            .valid
+            .iter()
+            .map(|(id, ifname)| (id.as_str(), ifname.as_str()))
+            .collect();
         let rows = sqlx::query(
             "select a.space_id, s.name, a.ip, a.step, a.container_id, a.ifname, u.boot_id,
                 u.boottime_ns
@@ -170,7 +177,9 @@ impl Ledger {
             "second_list_length": list.valid.len(),
             "grace_seconds": list.grace.as_secs(),
         });
-        let Value::Object(evidence) = evidence else { unreachable!("an object was just made") };
+        let Value::Object(evidence) = evidence else {
+            unreachable!("an object was just made")
+        };
         let release = ReleaseHold {
             space: candidate.space.clone(),
             ip: candidate.ip,
@@ -179,7 +188,10 @@ impl Ledger {
             evidence,
             provenance: list.provenance.clone(),
         };
-        match self.execute(Command::ReleaseHold(Box::new(release)), wait).await? {
+        match self
+            .execute(Command::ReleaseHold(Box::new(release)), wait)
+            .await?
+        {
             Answer::HoldReleased(_) => Ok(()),
             other => Err(super::ledger::unexpected(&other)),
         }

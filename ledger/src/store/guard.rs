@@ -30,7 +30,10 @@ pub async fn check(database_url: &str) -> Result<Checked, Error> {
         .fetch_one(&pool)
         .await?;
     pool.close().await;
-    Ok(Checked { version: newest_known(), server })
+    Ok(Checked {
+        version: newest_known(),
+        server,
+    })
 }
 
 /// The server, the schema, and every part of the guard.
@@ -70,7 +73,10 @@ async fn assert_none(
     if names.is_empty() {
         return Ok(());
     }
-    Err(Error::Guard(format!("the guard is not whole: {what}: {}", names.join(", "))))
+    Err(Error::Guard(format!(
+        "the guard is not whole: {what}: {}",
+        names.join(", ")
+    )))
 }
 
 /// What must not be found, and how it is called. Each query names the offenders.

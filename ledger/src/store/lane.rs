@@ -39,7 +39,9 @@ const ABANDONED: u8 = 2;
 
 impl Progress {
     fn become_(&self, next: u8) -> bool {
-        self.0.compare_exchange(WAITING, next, Ordering::AcqRel, Ordering::Acquire).is_ok()
+        self.0
+            .compare_exchange(WAITING, next, Ordering::AcqRel, Ordering::Acquire)
+            .is_ok()
     }
 
     /// The lane begins; false if the caller has given up.
@@ -125,7 +127,11 @@ impl Lane {
 
     /// A connection, and memory at the heads that it shows.
     pub(super) async fn refresh(&mut self) -> Result<(), Error> {
-        if self.connection.as_ref().is_some_and(|connection| connection.client.is_closed()) {
+        if self
+            .connection
+            .as_ref()
+            .is_some_and(|connection| connection.client.is_closed())
+        {
             self.connection = None;
         }
         let is_new = self.connection.is_none();

@@ -54,7 +54,9 @@ pub struct Ledger {
 
 impl std::fmt::Debug for Ledger {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Ledger").field("max_waiting", &self.max_waiting).finish_non_exhaustive()
+        f.debug_struct("Ledger")
+            .field("max_waiting", &self.max_waiting)
+            .finish_non_exhaustive()
     }
 }
 
@@ -68,8 +70,13 @@ impl Ledger {
         let reads = connect_reads(config).await?;
         guard::assert(&reads).await?;
         let metrics = Metrics::default();
-        let lane =
-            Lane::open(&config.database_url, clock, config.batch_max, metrics.clone()).await?;
+        let lane = Lane::open(
+            &config.database_url,
+            clock,
+            config.batch_max,
+            metrics.clone(),
+        )
+        .await?;
         let (requests, waiting) = mpsc::channel(config.max_waiting);
         let task = tokio::spawn(lane.run(waiting));
         Ok(Ledger {
@@ -107,13 +114,19 @@ impl Ledger {
             reply,
         };
         // The place in the queue is the permit: who waits costs memory, not a connection.
-        self.requests.try_send(pending).map_err(|error| match error {
-            mpsc::error::TrySendError::Full(_) => Error::Overloaded { waiting: self.max_waiting },
-            mpsc::error::TrySendError::Closed(_) => Error::ShuttingDown,
-        })?;
+        self.requests
+            .try_send(pending)
+            .map_err(|error| match error {
+                mpsc::error::TrySendError::Full(_) => Error::Overloaded {
+                    waiting: self.max_waiting,
+                },
+                mpsc::error::TrySendError::Closed(_) => Error::ShuttingDown,
+            })?;
         match tokio::time::timeout(wait, answer).await {
             Ok(Ok(answer)) => answer,
-            Ok(Err(_)) => Err(Error::OutcomeUnknown { reason: "the lane ended".to_owned() }),
+            Ok(Err(_)) => Err(Error::OutcomeUnknown {
+                reason: "the lane ended".to_owned(),
+            }),
             Err(_) if progress.abandon() => Err(Error::DeadlinePassed),
             Err(_) => Err(Error::OutcomeUnknown {
                 reason: "the caller's deadline passed while it was being applied".to_owned(),
@@ -128,7 +141,10 @@ impl Ledger {
     /// As [`Ledger::execute`].
     pub async fn import(&self, mut import: Import, wait: Duration) -> Result<Imported, Error> {
         import.ended_before = self.ended_import(&import).await?;
-        match self.execute(Command::Import(Box::new(import)), wait).await? {
+        match self
+            .execute(Command::Import(Box::new(import)), wait)
+            .await?
+        {
             Answer::Imported(imported) => Ok(imported),
             other => Err(unexpected(&other)),
         }
@@ -152,7 +168,12 @@ impl Ledger {
 
     /// Answer everything accepted, then stop. Other handles are told that the service stops.
     pub async fn close(self) {
-        let Ledger { reads, requests, lane, .. } = self;
+        let Ledger {
+            reads,
+            requests,
+            lane,
+            ..
+        } = self;
         drop(requests);
         let task = lane.lock().await.take();
         if let Some(task) = task
@@ -174,9 +195,10 @@ async fn connect_reads(config: &StoreConfig) -> Result<PgPool, Error> {
         .database_url
         .parse()
         .map_err(|error: sqlx::Error| Error::Guard(format!("database url: {error}")))?;
-    let options = options
-        .application_name("ipledger reads")
-        .options([("statement_timeout", "10s"), ("default_transaction_read_only", "on")]);
+    let options = options.application_name("ipledger reads").options([
+        ("statement_timeout", "10s"),
+        ("default_transaction_read_only", "on"),
+    ]);
     PgPoolOptions::new()
         .max_connections(config.read_connections)
         .acquire_timeout(Duration::from_secs(5))

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::append::{to_hash, to_u32, to_u64};
 use super::connection::classify;
-use crate::decide::{parse_window, recorded_payload};
+use crate::decide::{parse_window, recorded_payload, remember_release};
 use crate::error::Error;
 use crate::event::WindowRecord;
 use crate::event::encoding::Key;
@@ -24,12 +24,16 @@ pub(super) async fn load(client: &Client) -> Result<State, Error> {
         .await
         .map_err(|e| classify(&e))?;
     let loaded = load_all(client).await;
-    client.batch_execute("rollback").await.map_err(|e| classify(&e))?;
+    client
+        .batch_execute("rollback")
+        .await
+        .map_err(|e| classify(&e))?;
     loaded
 }
 
 async fn load_all(client: &Client) -> Result<State, Error> {
-    let mut state = State { epoch: epoch(client).await?, ..State::default() };
+    let mut state = State::default();
+    state.epoch = epoch(client).await?;
     spaces(client, &mut state.spaces).await?;
     heads(client, &mut state).await?;
     windows(client, &mut state).await?;
@@ -66,7 +70,10 @@ pub(super) async fn spaces(client: &Client, spaces: &mut Spaces) -> Result<(), E
         spaces.add(row.get(0), row.get(1), private);
     }
     let rows = client
-        .query("select cluster, network_name, space_id from ipledger.space_members", &[])
+        .query(
+            "select cluster, network_name, space_id from ipledger.space_members",
+            &[],
+        )
         .await
         .map_err(|e| classify(&e))?;
     for row in rows {
@@ -75,7 +82,10 @@ pub(super) async fn spaces(client: &Client, spaces: &mut Spaces) -> Result<(), E
         }
     }
     let rows = client
-        .query("select name, uid from ipledger.clusters where uid is not null", &[])
+        .query(
+            "select name, uid from ipledger.clusters where uid is not null",
+            &[],
+        )
         .await
         .map_err(|e| classify(&e))?;
     for row in rows {
@@ -135,7 +145,10 @@ async fn windows(client: &Client, state: &mut State) -> Result<(), Error> {
 
 async fn boots(client: &Client, order: &mut Order) -> Result<(), Error> {
     let rows = client
-        .query("select cluster, node, boot_id from ipledger.boots order by id", &[])
+        .query(
+            "select cluster, node, boot_id from ipledger.boots order by id",
+            &[],
+        )
         .await
         .map_err(|e| classify(&e))?;
     for row in rows {
@@ -157,10 +170,15 @@ pub(super) async fn tombstones(client: &Client, order: &mut Order) -> Result<(),
         .map_err(|e| classify(&e))?;
     let mut all = Vec::with_capacity(rows.len());
     for row in rows {
-        let stamp = token(row.get(1), row.get(2)).map(|token| {
-            order.stamp(row.get(3), row.get(4), &token)
-        });
-        all.push((to_key(row.get(0)), Tombstone { stamp, expires_us: row.get(5) }));
+        let stamp =
+            token(row.get(1), row.get(2)).map(|token| order.stamp(row.get(3), row.get(4), &token));
+        all.push((
+            to_key(row.get(0)),
+            Tombstone {
+                stamp,
+                expires_us: row.get(5),
+            },
+        ));
     }
     order.set_tombstones(all);
     Ok(())
@@ -200,7 +218,10 @@ fn record(state: &mut State, row: &Row, now_us: i64) -> Result<Record, Error> {
         .index_of_id(row.get(0))
         .ok_or_else(|| inconsistent("its space does not exist"))?;
     let cidr = parse_net("addresses", row.get(5))?;
-    let pool = state.pools.find(space, cidr).ok_or_else(|| inconsistent("its pool is unknown"))?;
+    let pool = state
+        .pools
+        .find(space, cidr)
+        .ok_or_else(|| inconsistent("its pool is unknown"))?;
     let step = to_u32(row.get(2));
     let at_us: i64 = row.get(4);
     let cooldown_seconds = to_u32(row.get(15));
@@ -212,7 +233,9 @@ fn record(state: &mut State, row: &Row, now_us: i64) -> Result<Record, Error> {
     let token = token(row.get(12), row.get(13));
     let node: Option<&str> = row.get(11);
     let boot = token.map(|token| {
-        state.order.add_boot(row.get(10), node.unwrap_or_default(), token.boot_id, true)
+        state
+            .order
+            .add_boot(row.get(10), node.unwrap_or_default(), token.boot_id, true)
     });
     Ok(Record {
         number: address::to_number(ip),
@@ -237,31 +260,32 @@ fn record(state: &mut State, row: &Row, now_us: i64) -> Result<Record, Error> {
 /// Releases of the last minutes, against delayed ADDs that they overtook. Read backwards from
 /// each head, so the cost does not grow with the history.
 async fn recent_releases(client: &Client, state: &mut State) -> Result<(), Error> {
-    let heads: Vec<(i32, u64)> =
-        state.spaces.iter().map(|(_, space)| (space.id, space.seq)).collect();
+    let heads: Vec<(i32, u64)> = state
+        .spaces
+        .iter()
+        .map(|(_, space)| (space.id, space.seq))
+        .collect();
     for (id, seq) in heads {
         let rows = client
             .query(
-                "select e.ip, (extract(epoch from e.recorded_at) * 1000000)::bigint, p.body \
+                "select (extract(epoch from e.recorded_at) * 1000000)::bigint, p.body \
                  from (select * from ipledger.events e where e.space_id = $1 and e.seq > $2 \
                        order by e.seq desc limit 131072) e \
                  join ipledger.payloads p using (space_id, seq) \
                  where p.kind = 'released' \
-                   and e.recorded_at > clock_timestamp() - $3 * interval '1 microsecond' \
+                   and e.recorded_at > clock_timestamp() - $3::bigint * interval '1 microsecond' \
                  order by e.seq",
                 &[
                     &id,
                     &super::append::to_i64(seq.saturating_sub(131_072)),
-                    &(Order::horizon_us() as f64),
+                    &Order::horizon_us(),
                 ],
             )
             .await
             .map_err(|e| classify(&e))?;
-        let Some(space) = state.spaces.index_of_id(id) else { continue };
         for row in rows {
-            let ip: Option<IpAddr> = row.get(0);
-            if let (Some(ip), Some(payload)) = (ip, recorded_payload(row.get(2))) {
-                crate::decide::remember_release(state, space, ip, &payload, row.get(1));
+            if let Some(payload) = recorded_payload(row.get(1)) {
+                remember_release(state, &payload, row.get(0));
             }
         }
     }
@@ -271,14 +295,20 @@ async fn recent_releases(client: &Client, state: &mut State) -> Result<(), Error
 /// The database's time, in microseconds.
 pub(super) async fn database_time(client: &Client) -> Result<i64, Error> {
     let row = client
-        .query_one("select (extract(epoch from clock_timestamp()) * 1000000)::bigint", &[])
+        .query_one(
+            "select (extract(epoch from clock_timestamp()) * 1000000)::bigint",
+            &[],
+        )
         .await
         .map_err(|e| classify(&e))?;
     Ok(row.get(0))
 }
 
 fn token(boot_id: Option<Uuid>, boottime_ns: Option<i64>) -> Option<OrderToken> {
-    Some(OrderToken { boot_id: boot_id?, boottime_ns: to_u64(boottime_ns?) })
+    Some(OrderToken {
+        boot_id: boot_id?,
+        boottime_ns: to_u64(boottime_ns?),
+    })
 }
 
 /// The database's columns hold 16 bytes; a shorter one would match nothing.

@@ -45,8 +45,16 @@ impl Metrics {
     /// Make the counters visible under `ipledger_lane_…`.
     pub(super) fn register(&self, registry: &mut Registry) {
         let lane = registry.sub_registry_with_prefix("ipledger_lane");
-        lane.register("waiting_requests", "Requests waiting for the lane", self.waiting.clone());
-        lane.register("events", "Events appended to the ledger", self.events.clone());
+        lane.register(
+            "waiting_requests",
+            "Requests waiting for the lane",
+            self.waiting.clone(),
+        );
+        lane.register(
+            "events",
+            "Events appended to the ledger",
+            self.events.clone(),
+        );
         lane.register(
             "batch_requests",
             "Requests decided together",
@@ -73,6 +81,10 @@ impl Metrics {
             "Requests answered with an unknown outcome",
             self.unknown.clone(),
         );
-        lane.register("loads", "Times that the memory was loaded whole", self.loads.clone());
+        lane.register(
+            "loads",
+            "Times that the memory was loaded whole",
+            self.loads.clone(),
+        );
     }
 }

@@ -55,9 +55,11 @@ pub async fn migrate(database_url: &str) -> Result<Migrated, Error> {
 
 /// One line if the server is too old.
 pub(super) async fn assert_server(connection: &mut PgConnection) -> Result<(), Error> {
-    let row = sqlx::query("select current_setting('server_version_num')::int, current_setting('server_version')")
-        .fetch_one(&mut *connection)
-        .await?;
+    let row = sqlx::query(
+        "select current_setting('server_version_num')::int, current_setting('server_version')",
+    )
+    .fetch_one(&mut *connection)
+    .await?;
     let (number, text): (i32, String) = (row.get(0), row.get(1));
     if number < OLDEST_SERVER {
         return Err(Error::Guard(format!(
@@ -82,20 +84,26 @@ async fn assert_not_newer(connection: &mut PgConnection) -> Result<(), Error> {
 
 /// The last migration in this binary.
 pub(super) fn newest_known() -> i64 {
-    MIGRATOR.iter().map(|migration| migration.version).max().unwrap_or(0)
+    MIGRATOR
+        .iter()
+        .map(|migration| migration.version)
+        .max()
+        .unwrap_or(0)
 }
 
 /// Versions applied, in order.
 pub(super) async fn applied(connection: &mut PgConnection) -> Result<Vec<i64>, Error> {
-    let exists: bool = sqlx::query_scalar("select to_regclass('public._sqlx_migrations') is not null")
-        .fetch_one(&mut *connection)
-        .await?;
+    let exists: bool =
+        sqlx::query_scalar("select to_regclass('public._sqlx_migrations') is not null")
+            .fetch_one(&mut *connection)
+            .await?;
     if !exists {
         return Ok(Vec::new());
     }
-    let versions =
-        sqlx::query_scalar("select version from public._sqlx_migrations where success order by version")
-            .fetch_all(connection)
-            .await?;
+    let versions = sqlx::query_scalar(
+        "select version from public._sqlx_migrations where success order by version",
+    )
+    .fetch_all(connection)
+    .await?;
     Ok(versions)
 }

@@ -126,7 +126,11 @@ impl Ledger {
             if after_space.is_some_and(|after| space.as_str() < after) {
                 continue;
             }
-            let after = query.after.as_ref().filter(|(of, _)| of == space).map(|(_, ip)| *ip);
+            let after = query
+                .after
+                .as_ref()
+                .filter(|(of, _)| of == space)
+                .map(|(_, ip)| *ip);
             let left = limit + 1 - holds.len();
             holds.extend(self.page(query, space, seq, after, left).await?);
             if holds.len() > limit {
@@ -144,7 +148,9 @@ impl Ledger {
         }
         let mut positions = self.positions(query.space.as_deref()).await?;
         if let Some(space) = &query.space {
-            let head = positions.get_mut(space).ok_or(Refusal::NoSuchSpace(space.clone()))?;
+            let head = positions
+                .get_mut(space)
+                .ok_or(Refusal::NoSuchSpace(space.clone()))?;
             if let Some(as_of) = query.as_of {
                 *head = as_of.min(*head);
             }
@@ -202,7 +208,10 @@ impl Ledger {
             .fetch_all(&self.reads)
             .await?;
             if !found.is_empty() {
-                return found.iter().map(|row| hold(&row.try_get::<String, _>("name")?, row)).collect();
+                return found
+                    .iter()
+                    .map(|row| hold(&row.try_get::<String, _>("name")?, row))
+                    .collect();
             }
         }
         Ok(Vec::new())
@@ -265,8 +274,13 @@ impl Ledger {
         .bind(rows::to_i64(hold.seq))
         .fetch_optional(&self.reads)
         .await?;
-        let Some(body) = body else { return Ok("ranges".to_owned()) };
-        Ok(differing(request, &rows::payload(&body, &hold.space, hold.seq)?))
+        let Some(body) = body else {
+            return Ok("ranges".to_owned());
+        };
+        Ok(differing(
+            request,
+            &rows::payload(&body, &hold.space, hold.seq)?,
+        ))
     }
 
     /// Whether this very import stands in the history of its address and has ended.
@@ -295,7 +309,12 @@ impl Ledger {
         .fetch_optional(&self.reads)
         .await?;
         found
-            .map(|row| Ok((rows::step(&row, "step")?.unwrap_or(0), rows::position(&row, "seq")?)))
+            .map(|row| {
+                Ok((
+                    rows::step(&row, "step")?.unwrap_or(0),
+                    rows::position(&row, "seq")?,
+                ))
+            })
             .transpose()
     }
 }
@@ -309,7 +328,9 @@ fn hold(space: &str, row: &PgRow) -> Result<Hold, Error> {
         row: format!("space {space} seq {seq}"),
         problem: problem.to_owned(),
     };
-    let decision = payload.decision.ok_or_else(|| inconsistent("it has no decision record"))?;
+    let decision = payload
+        .decision
+        .ok_or_else(|| inconsistent("it has no decision record"))?;
     Ok(Hold {
         space: space.to_owned(),
         pool: decision.window.cidr,
@@ -318,7 +339,9 @@ fn hold(space: &str, row: &PgRow) -> Result<Hold, Error> {
         seq,
         recorded_at: rows::time(row, "recorded_at_us")?,
         position: decision.position,
-        attachment: payload.attachment.ok_or_else(|| inconsistent("it has no attachment"))?,
+        attachment: payload
+            .attachment
+            .ok_or_else(|| inconsistent("it has no attachment"))?,
         owner: payload.owner,
     })
 }
@@ -332,7 +355,9 @@ fn differing(request: &Allocate, stored: &Payload) -> String {
     if stored.owner.as_ref().map(|o| &o.uid) != request.owner.as_ref().map(|o| &o.uid) {
         return "owner.uid".to_owned();
     }
-    let Some(decision) = &stored.decision else { return "ranges".to_owned() };
+    let Some(decision) = &stored.decision else {
+        return "ranges".to_owned();
+    };
     let position = usize::from(decision.position);
     if usize::from(decision.ranges) != request.ranges.len() {
         return "ranges".to_owned();
@@ -353,5 +378,9 @@ fn differing(request: &Allocate, stored: &Payload) -> String {
         return "ips".to_owned();
     }
     // Owner, ranges and fixed addresses are equal: what is left selects the space.
-    if decision.ranges > 1 { "ranges".to_owned() } else { "network_name".to_owned() }
+    if decision.ranges > 1 {
+        "ranges".to_owned()
+    } else {
+        "network_name".to_owned()
+    }
 }

@@ -67,11 +67,15 @@ impl Ledger {
         &self,
         only: Option<&str>,
     ) -> Result<BTreeMap<String, u64>, Error> {
-        let found =
-            sqlx::query("select name, seq from ipledger.spaces where $1::text is null or name = $1")
-                .bind(only)
-                .fetch_all(&self.reads)
-                .await?;
-        found.iter().map(|row| Ok((row.try_get("name")?, rows::position(row, "seq")?))).collect()
+        let found = sqlx::query(
+            "select name, seq from ipledger.spaces where $1::text is null or name = $1",
+        )
+        .bind(only)
+        .fetch_all(&self.reads)
+        .await?;
+        found
+            .iter()
+            .map(|row| Ok((row.try_get("name")?, rows::position(row, "seq")?)))
+            .collect()
     }
 }
