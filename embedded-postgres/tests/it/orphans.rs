@@ -55,6 +55,8 @@ async fn without_setpriv_the_next_start_stops_the_server_that_was_left() {
             .all(|process| !server_processes(dir.path()).contains(process))
     );
     assert_eq!(rows(&cluster.url("postgres")).await, "1,2");
+    let log = fs::read_to_string(cluster.log_path()).unwrap();
+    assert!(!log.contains("not properly shut down"), "{log}");
     cluster.stop().await.unwrap();
 }
 
