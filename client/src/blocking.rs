@@ -21,7 +21,7 @@ use serde::de::DeserializeOwned;
 
 pub use address::{ApiAddress, ApiAddressError};
 pub use budget::Budget;
-pub use error::{AddressFailure, ClientError};
+pub use error::{AddressFailure, ClientError, io_error_text};
 
 use crate::types::{
     AllocateRequest, AllocateResponse, Attachment, CheckRangesRequest, CheckRangesResponse,

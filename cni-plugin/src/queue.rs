@@ -9,6 +9,7 @@ mod deliver;
 mod entry;
 
 use std::fs::{self, File};
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -53,9 +54,12 @@ impl Queue {
     /// Any failure to write; nothing is stored then.
     pub fn put(&self, release: &QueuedRelease, at_us: i64) -> io::Result<PathBuf> {
         create_durably(&self.directory)?;
+        // Sorted by time, and never the name of another file: a process id may be taken twice,
+        // in two namespaces.
+        let unique = RandomState::new().build_hasher().finish();
         let path = self
             .directory
-            .join(format!("{at_us:020}-{}{SUFFIX}", std::process::id()));
+            .join(format!("{at_us:020}-{unique:016x}{SUFFIX}"));
         write_durably(&path, &release.encode())?;
         Ok(path)
     }
@@ -151,6 +155,9 @@ fn list(directory: &Path, suffix: &str, limit: usize) -> io::Result<Vec<String>>
 fn create_durably(directory: &Path) -> io::Result<()> {
     if directory.is_dir() {
         return Ok(());
+    }
+    if directory.exists() {
+        return Err(io::ErrorKind::NotADirectory.into());
     }
     if let Some(parent) = directory.parent() {
         create_durably(parent)?;

@@ -11,6 +11,7 @@ mod version;
 use std::ffi::OsString;
 use std::io::{self, Write};
 
+use ipledger_client::blocking::io_error_text;
 use ipledger_client::types::OrderToken;
 pub(crate) use prepared::{USER_AGENT, read_token, recorded_client};
 
@@ -123,7 +124,7 @@ fn succeed(done: Done<'_>, stdout: &mut dyn Write, log: &Log<'_>) -> u8 {
     };
     log.warn(CniError::new(
         Code::Io,
-        format!("stdout: cannot be written: {error}"),
+        format!("stdout: cannot be written: {}", io_error_text(&error)),
     ));
     // Nobody learned of the addresses, so nobody may keep them.
     done.undo.into_iter().for_each(|undo| undo());

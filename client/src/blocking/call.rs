@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::backoff::Backoff;
 use super::connection::Connection;
+use super::error::io_error_text;
 use super::response::{self, Response, ResponseError};
 use super::{AddressFailure, Answer, ApiAddress, Budget, Client, ClientError};
 use crate::types::{Problem, ProblemCode};
@@ -137,7 +138,7 @@ impl Client {
         budget: Budget,
     ) -> Result<Vec<u8>, Failure> {
         let deadline = budget.deadline().min(Instant::now() + ATTEMPT_LIMIT);
-        let not_sent = |error: io::Error| Failure::NotSent(plain(&error));
+        let not_sent = |error: io::Error| Failure::NotSent(io_error_text(&error));
         let mut connection = Connection::open(address, deadline).map_err(not_sent)?;
         let message = self.message(address, request, deadline);
         connection.write_all(&message).map_err(not_sent)?;
@@ -247,10 +248,4 @@ impl Account {
             },
         }
     }
-}
-
-/// The text of an I/O error without the errno, which says nothing to a reader.
-pub(super) fn plain(error: &io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_owned()
 }

@@ -100,3 +100,10 @@ fn list(failures: &[AddressFailure]) -> String {
         text
     }
 }
+
+/// The text of an I/O error without its number, which says nothing to a reader.
+#[must_use]
+pub fn io_error_text(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_owned()
+}

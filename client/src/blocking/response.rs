@@ -19,7 +19,7 @@ pub(super) struct Response {
 /// Why a response could not be read.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ResponseError {
-    #[error("{}", super::call::plain(.0))]
+    #[error("{}", super::io_error_text(.0))]
     Io(#[from] io::Error),
     #[error("the connection was closed before the answer was complete")]
     Truncated,

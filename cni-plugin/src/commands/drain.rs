@@ -2,7 +2,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
-use ipledger_client::blocking::{ApiAddress, Budget, Client};
+use ipledger_client::blocking::{ApiAddress, Budget, Client, io_error_text};
 use serde_json::Map;
 
 use super::{USAGE, say};
@@ -146,9 +146,10 @@ impl<'a> Plan<'a> {
         let directory = self.queue.directory().display();
         match (swept, report, waiting) {
             (Ok(()), Ok(report), Ok(waiting)) => self.tell(&report, waiting.len()),
-            (Err(error), ..) | (_, Err(error), _) | (.., Err(error)) => {
-                (format!("{directory}: cannot be read: {error}"), REMAINS)
-            }
+            (Err(error), ..) | (_, Err(error), _) | (.., Err(error)) => (
+                format!("{directory}: cannot be read: {}", io_error_text(&error)),
+                REMAINS,
+            ),
         }
     }
 

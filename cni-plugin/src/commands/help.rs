@@ -78,6 +78,6 @@ the ledger does not have.
 Exit status:
   0  nothing waits any more
   1  releases wait on; run it again when the API is back
-  2  wrong usage
+  2  wrong usage, or a flat file that cannot be used
   3  nothing waits any more, but releases were set aside by this run
 ";

@@ -10,8 +10,6 @@ pub(crate) struct Arguments {
     pub(crate) namespace: Option<String>,
     pub(crate) name: Option<String>,
     pub(crate) uid: Option<String>,
-    /// `K8S_POD_INFRA_CONTAINER_ID`: the sandbox, as the kubelet's side calls it.
-    pub(crate) sandbox: Option<String>,
     pub(crate) ip: Option<String>,
     pub(crate) gateway: Option<String>,
 }
@@ -46,7 +44,6 @@ impl Arguments {
                 "K8S_POD_NAMESPACE" => &mut arguments.namespace,
                 "K8S_POD_NAME" => &mut arguments.name,
                 "K8S_POD_UID" => &mut arguments.uid,
-                "K8S_POD_INFRA_CONTAINER_ID" => &mut arguments.sandbox,
                 "IP" => &mut arguments.ip,
                 "GATEWAY" => &mut arguments.gateway,
                 "IgnoreUnknown" => {
@@ -55,6 +52,8 @@ impl Arguments {
                     ignore_unknown |= said;
                     continue;
                 }
+                // The sandbox, which is CNI_CONTAINERID by another name.
+                "K8S_POD_INFRA_CONTAINER_ID" => continue,
                 _ => {
                     unknown.push(pair);
                     continue;

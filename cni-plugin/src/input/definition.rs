@@ -139,7 +139,7 @@ impl Definition {
 impl KeyNames for Definition {
     fn user_key(&self, api_key: &str) -> Option<String> {
         let name = match api_key {
-            "attachment.cluster" => "cluster",
+            "attachment.cluster" | "cluster" => "cluster",
             "attachment.network" => "name",
             "attachment.container_id" => "CNI_CONTAINERID",
             "attachment.ifname" => "CNI_IFNAME",

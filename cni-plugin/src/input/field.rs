@@ -15,11 +15,14 @@ pub(crate) struct Field<'a> {
 
 /// Finds a key as Go does: the exact spelling first, then any case. `null` is absent.
 pub(crate) fn find<'a>(map: &'a Map<String, Value>, key: &str) -> Option<(&'a str, &'a Value)> {
-    let exact = map.get_key_value(key);
-    exact
-        .or_else(|| map.iter().rfind(|(name, _)| name.eq_ignore_ascii_case(key)))
-        .map(|(name, value)| (name.as_str(), value))
-        .filter(|(_, value)| !value.is_null())
+    let there = |(_, value): &(&String, &Value)| !value.is_null();
+    let exact = map.get_key_value(key).filter(there);
+    let found = exact.or_else(|| {
+        map.iter()
+            .filter(there)
+            .rfind(|(name, _)| name.eq_ignore_ascii_case(key))
+    });
+    found.map(|(name, value)| (name.as_str(), value))
 }
 
 impl<'a> Field<'a> {

@@ -1,6 +1,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use ipledger_client::blocking::io_error_text;
 use serde_json::{Map, Value};
 
 use super::network::parse_flat_file;
@@ -40,7 +41,11 @@ impl FlatFile {
                 }
                 Err(error) if is_absent(&error) => {}
                 Err(error) => {
-                    let message = format!("{}: cannot be read: {error}", path.display());
+                    let message = format!(
+                        "{}: cannot be read: {}",
+                        path.display(),
+                        io_error_text(&error)
+                    );
                     return Err(CniError::new(Code::InvalidConfig, message));
                 }
             }

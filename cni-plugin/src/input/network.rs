@@ -1,6 +1,7 @@
 use std::io::Read;
 use std::path::Path;
 
+use ipledger_client::blocking::io_error_text;
 use serde_json::{Map, Value};
 
 use super::field::{Field, find};
@@ -31,7 +32,7 @@ pub(crate) fn read_stdin(stdin: &mut dyn Read) -> Result<Vec<u8>, CniError> {
         .map_err(|error| {
             CniError::new(
                 Code::Io,
-                format!("stdin: cannot read the configuration: {error}"),
+                format!("stdin: cannot be read: {}", io_error_text(&error)),
             )
         })?;
     if bytes.len() as u64 > MAX_STDIN {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
-use ipledger_client::blocking::{Budget, Client, ClientError};
+use ipledger_client::blocking::{Budget, Client, ClientError, io_error_text};
 use ipledger_client::types::{Problem, ProblemCode};
 use rustix::fs::{FlockOperation, flock};
 
@@ -116,7 +116,9 @@ impl Queue {
     ) -> Outcome {
         let bytes = match self.read(name) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Outcome::Delivered,
-            Err(error) => return Outcome::Stays(format!("cannot be read: {error}")),
+            Err(error) => {
+                return Outcome::Stays(format!("cannot be read: {}", io_error_text(&error)));
+            }
             Ok(bytes) => bytes,
         };
         let release = match QueuedRelease::decode(&bytes) {
@@ -151,14 +153,20 @@ impl Queue {
     fn finish(&self, name: &str) -> Outcome {
         match self.remove(name) {
             Ok(()) => Outcome::Delivered,
-            Err(error) => Outcome::Stays(format!("was delivered, but cannot be removed: {error}")),
+            Err(error) => {
+                let text = io_error_text(&error);
+                Outcome::Stays(format!("was delivered, but cannot be removed: {text}"))
+            }
         }
     }
 
     fn put_aside(&self, name: &str, reason: &str) -> Outcome {
         match self.set_aside(name, reason) {
             Ok(path) => Outcome::SetAside(path, reason.to_owned()),
-            Err(error) => Outcome::Stays(format!("{reason}; and cannot be set aside: {error}")),
+            Err(error) => Outcome::Stays(format!(
+                "{reason}; and cannot be set aside: {}",
+                io_error_text(&error)
+            )),
         }
     }
 }

@@ -2,7 +2,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
-use ipledger_client::blocking::{ApiAddress, Budget, Client, ClientError};
+use ipledger_client::blocking::{ApiAddress, Budget, Client, ClientError, io_error_text};
 use ipledger_client::types::{Attachment, OrderToken, ReleaseRequest};
 use serde_json::Map;
 
@@ -43,13 +43,8 @@ impl<'a> Prepared<'a> {
         network.check_verb(session.variables.verb)?;
         let mode = network.mode()?;
         let ipam = network.ipam()?;
-        let wanted = network
-            .get("ipam")
-            .map(|ipam| ipam.child("configuration_path"));
-        let wanted = wanted
-            .transpose()?
-            .flatten()
-            .filter(|path| path.value != "");
+        let own = Block::new(ipam.clone(), None);
+        let wanted = own.own("configuration_path");
         let path = wanted.as_ref().map(Field::text).transpose()?;
         let file = FlatFile::find(session.host, path)?;
         if let (Mode::Strict, Some(wanted), Some(path)) = (mode, &wanted, path)
@@ -174,9 +169,10 @@ impl<'a> Prepared<'a> {
     pub(super) fn deliver(&self, delivery: Delivery) -> Report {
         let report = self.queue.deliver(self, delivery).unwrap_or_else(|error| {
             let directory = self.queue.directory().display();
-            self.session
-                .log
-                .warn(format_args!("queue {directory} cannot be read: {error}"));
+            self.session.log.warn(format_args!(
+                "queue {directory} cannot be read: {}",
+                io_error_text(&error)
+            ));
             Report::default()
         });
         for (name, outcome) in &report.outcomes {
@@ -245,7 +241,7 @@ pub(crate) fn recorded_client(release: &QueuedRelease, host: &Host) -> Result<Rc
 pub(crate) fn read_token(host: &Host, path: &Path) -> Result<String, CniError> {
     let bytes = host.read(path).map_err(|error| {
         let value = path.display().to_string().into();
-        let why = format!("cannot be read: {error}");
+        let why = format!("cannot be read: {}", io_error_text(&error));
         CniError::value(Code::InvalidConfig, "token_file", &value, &why)
     })?;
     Ok(String::from_utf8_lossy(&bytes).trim().to_owned())
