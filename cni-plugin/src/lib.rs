@@ -1,7 +1,7 @@
 //! The CNI IPAM plugin: one short-lived process per call. It reads the call, asks the ledger's
 //! HTTP API, and prints the result in the shape of the requested `cniVersion`.
 //!
-//! Data goes one way: [`input`] reads and judges what the runtime and the user wrote, [`verbs`]
+//! Data goes one way: `input` reads and judges what the runtime and the user wrote, `verbs`
 //! decides with the API's answer, [`result`] and [`error`] give it the form of the protocol. What
 //! could not be delivered waits in the [`queue`]. Everything outside comes in through [`Call`],
 //! so every path can be tested in process.

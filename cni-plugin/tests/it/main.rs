@@ -5,6 +5,10 @@
     clippy::unwrap_used,
     reason = "a helper that fails is a test that fails"
 )]
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "json!() reads best where it is used"
+)]
 
 mod add;
 mod api;
