@@ -77,8 +77,11 @@ create table ipledger.boots (
 -- An attachment whose DEL found nothing: its own ADD, arriving late, is refused. Not an event.
 create table ipledger.tombstones (
     attachment bytea primary key,
+    -- Order token of the DEL, and where its boot belongs to.
     boot_id uuid,
     boottime_ns bigint,
+    cluster text not null,
+    node text not null,
     expires_at timestamptz not null
 );
 

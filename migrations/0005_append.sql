@@ -75,15 +75,15 @@ begin
     end loop;
     delete from ipledger.tombstones t using jsonb_array_elements_text(notes -> 'forget') f
     where t.attachment = decode(f, 'hex');
+    delete from ipledger.suspects s using jsonb_array_elements(notes -> 'cleared') c
+    where s.space_id = (c ->> 'space')::int and s.ip = (c ->> 'ip')::inet
+        and s.step = (c ->> 'step')::int;
     for item in select jsonb_array_elements(notes -> 'suspects') loop
         insert into ipledger.suspects (space_id, ip, step, boot_id, boottime_ns)
         values ((item ->> 'space')::int, (item ->> 'ip')::inet, (item ->> 'step')::int,
             (item ->> 'boot_id')::uuid, (item ->> 'boottime_ns')::bigint)
         on conflict do nothing;
     end loop;
-    delete from ipledger.suspects s using jsonb_array_elements(notes -> 'cleared') c
-    where s.space_id = (c ->> 'space')::int and s.ip = (c ->> 'ip')::inet
-        and s.step = (c ->> 'step')::int;
     return true;
 end
 $$;
@@ -100,9 +100,10 @@ begin
         return false;
     end if;
     delete from ipledger.tombstones t where t.expires_at < clock_timestamp();
-    insert into ipledger.tombstones (attachment, boot_id, boottime_ns, expires_at)
+    insert into ipledger.tombstones
+        (attachment, boot_id, boottime_ns, cluster, node, expires_at)
     values (key, (burial ->> 'boot_id')::uuid, (burial ->> 'boottime_ns')::bigint,
-        clock_timestamp() + (burial ->> 'seconds')::int * interval '1 second')
+        burial ->> 'cluster', burial ->> 'node', clock_timestamp() + (burial ->> 'seconds')::int * interval '1 second')
     on conflict (attachment) do update set boot_id = excluded.boot_id,
         boottime_ns = excluded.boottime_ns, expires_at = excluded.expires_at;
     return true;
@@ -129,7 +130,9 @@ create function ipledger.append(
     a_namespace text[], a_pod text[], a_pod_uid text[], a_node text[],
     a_boot_id uuid[], a_boottime_ns bigint[], a_content bigint[], a_cooldown int[],
     wanted bytea[], notes jsonb, burial jsonb, confirm boolean
-) returns table (outcome text, space_id int, seq bigint, recorded_at timestamptz, epoch int)
+) returns table (
+    outcome text, space_id int, seq bigint, hash bytea, recorded_at timestamptz, epoch int
+)
 language plpgsql security definer
 set search_path = pg_catalog
 -- Plans must not depend on when ANALYZE last ran: point look-ups are right at every size.
@@ -166,7 +169,8 @@ declare
     suffix text;
 begin
     if burial is not null and not ipledger.bury(burial) then
-        return query select 'held', null::int, null::bigint, null::timestamptz, null::int;
+        return query select 'held', null::int, null::bigint, null::bytea, null::timestamptz,
+            null::int;
         return;
     end if;
     if cardinality(wanted) > 0 then
@@ -188,7 +192,7 @@ begin
     ) s;
     select max(x.epoch) into now_epoch from ipledger.epochs x;
     if moved or locked <> cardinality(head_space) then
-        return query select 'moved', s.id, s.seq, s.recorded_at, now_epoch
+        return query select 'moved', s.id, s.seq, s.hash, s.recorded_at, now_epoch
             from ipledger.spaces s where s.id = any (head_space);
         return;
     end if;
@@ -202,11 +206,12 @@ begin
             limit 1
         ) t
     ) then
-        return query select 'tombstone', null::int, null::bigint, null::timestamptz, now_epoch;
+        return query select 'tombstone', null::int, null::bigint, null::bytea, null::timestamptz,
+            now_epoch;
         return;
     end if;
     if notes is not null and not ipledger.note(notes) then
-        return query select 'moved', s.id, s.seq, s.recorded_at, now_epoch
+        return query select 'moved', s.id, s.seq, s.hash, s.recorded_at, now_epoch
             from ipledger.spaces s where s.id = any (head_space);
         return;
     end if;
@@ -304,11 +309,12 @@ begin
         from unnest(head_space, seqs, hashes, times) w (id, seq, hash, recorded_at)
         where s.id = w.id and s.seq <> w.seq;
     elsif confirm then
-        update ipledger.spaces s set seq = s.seq where s.id = (select min(x.id) from ipledger.spaces x);
+        update ipledger.spaces s set seq = s.seq
+        where s.id = (select min(x.id) from ipledger.spaces x);
     end if;
 
-    return query select 'appended', w.id, w.seq, w.recorded_at, now_epoch
-        from unnest(head_space, seqs, times) w (id, seq, recorded_at);
+    return query select 'appended', w.id, w.seq, w.hash, nullif(w.recorded_at, '-infinity'), now_epoch
+        from unnest(head_space, seqs, hashes, times) w (id, seq, hash, recorded_at);
 end
 $$;
 

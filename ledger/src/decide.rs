@@ -15,7 +15,9 @@ use std::net::IpAddr;
 use address::Window;
 use ipnet::IpNet;
 
+pub(crate) use allocate::timestamp;
 pub use apply::{apply, apply_recorded};
+pub(crate) use apply::{parse_window, recorded_payload, remember_release};
 
 use crate::answer::{Answer, Counted, WindowCounts};
 use crate::command::{Command, Count};

@@ -22,9 +22,14 @@ pub mod event;
 pub mod model;
 pub mod refusal;
 pub mod state;
+mod store;
 
 pub use answer::Answer;
 pub use clock::{Clock, SharedClock, SystemClock};
 pub use command::Command;
 pub use error::Error;
 pub use refusal::Refusal;
+pub use store::{
+    Checked, Event, EventQuery, GarbageList, GarbageResult, Hold, HoldPage, HoldQuery, Ledger,
+    Migrated, SpaceRow, StoreConfig, check, migrate,
+};

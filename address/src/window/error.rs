@@ -78,7 +78,7 @@ pub(super) enum WindowProblem {
     #[error("has no prefix length; write it behind the address, such as {}", usual_cidr(*.0))]
     NoPrefixLength(IpAddr),
     #[error(
-        "has the prefix length {length:?}; {family} takes {shortest} to {}, without leading zeros",
+        "has the prefix length {length:?}; {family} takes the numbers {shortest} to {} without leading zeros",
         .family.bits()
     )]
     PrefixLength {
@@ -94,7 +94,7 @@ pub(super) enum WindowProblem {
     },
     #[error("contradicts range {range:?}, which names start and end itself; leave {key} out")]
     Contradiction { range: String, key: &'static str },
-    #[error("is {found}, but range {cidr} is {}", .cidr_family)]
+    #[error("is {found}, but range {cidr} is {cidr_family}; it belongs with an {found} range")]
     OtherFamily {
         found: Family,
         cidr: IpNet,
@@ -104,7 +104,7 @@ pub(super) enum WindowProblem {
     NetworkAddress { cidr: IpNet, first: IpAddr },
     #[error("is the {} of {cidr}; the last usable address is {last}", broadcast_address(*.cidr))]
     BroadcastAddress { cidr: IpNet, last: IpAddr },
-    #[error("is outside {cidr}; the usable addresses are {first} to {last}")]
+    #[error("is outside {cidr}; {}", usable(*.first, *.last))]
     Outside {
         cidr: IpNet,
         first: IpAddr,
@@ -156,6 +156,13 @@ impl WindowProblem {
 /// The address with the prefix length that most subnets of its family have.
 fn usual_cidr(ip: IpAddr) -> String {
     format!("{ip}/{}", if ip.is_ipv4() { 24 } else { 64 })
+}
+
+fn usable(first: IpAddr, last: IpAddr) -> String {
+    if first == last {
+        return format!("the one usable address is {first}");
+    }
+    format!("the usable addresses are {first} to {last}")
 }
 
 /// What the family calls the lowest address of a subnet.

@@ -7,7 +7,7 @@ use ipnet::IpNet;
 use super::error::{WindowError, WindowProblem};
 use super::text::MAX_EXCLUDES;
 use crate::number::{Family, family, from_number, to_number};
-use crate::text::{MAPPED_BLOCK, canonical, unmapped};
+use crate::text::{MAPPED_BLOCK, canonical};
 
 /// First and last number of an excluded part.
 pub(super) type Part = (u128, u128);
@@ -27,9 +27,6 @@ pub(super) fn within_limit(items: usize) -> Result<(), WindowError> {
 
 /// Checks an excluded part against the range that it belongs to.
 pub(super) fn part(first: IpAddr, last: IpAddr, cidr: IpNet) -> Result<Part, WindowProblem> {
-    if let Some(v4) = unmapped(first).or_else(|| unmapped(last)) {
-        return Err(WindowProblem::Mapped(v4));
-    }
     if family(first) != family(last) {
         return Err(WindowProblem::MixedFamilies);
     }

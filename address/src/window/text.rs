@@ -8,7 +8,7 @@ use super::bounds::{Bound, Place, acceptable_cidr, mapped_cidr};
 use super::error::{WindowError, WindowProblem};
 use super::{Window, bounds, exclude};
 use crate::number::family;
-use crate::text::{ParseError, parse_ip, shown, unmapped};
+use crate::text::{AddressProblem, ParseError, parse_ip, shown, unmapped};
 
 /// The longest `exclude` list that is accepted.
 pub const MAX_EXCLUDES: usize = 65_536;
@@ -93,9 +93,10 @@ fn cidr(text: &str, shortest: u8) -> Result<IpNet, WindowProblem> {
     let Some((address, length)) = text.split_once('/') else {
         return Err(match parse_ip(text) {
             Ok(ip) => WindowProblem::NoPrefixLength(ip),
-            Err(error) if error.kind() == "not_an_address" => WindowProblem::NotACidr,
-            Err(error) if error.kind() == "empty" => WindowProblem::NotACidr,
-            Err(error) => WindowProblem::AddressWithin(error),
+            Err(error) => match error.problem() {
+                AddressProblem::Empty | AddressProblem::NotAnAddress => WindowProblem::NotACidr,
+                _ => WindowProblem::AddressWithin(error),
+            },
         });
     };
     let ip = match parse_ip(address) {

@@ -3,8 +3,9 @@ use std::net::IpAddr;
 use address::Window;
 
 use super::{Change, HoldChange, NewEvent};
+use crate::event::encoding::Key;
 use crate::event::{Kind, Payload, WindowRecord};
-use crate::state::{Class, Record, SpaceIndex, State};
+use crate::state::{Class, Record, SpaceIndex, Stamp, State};
 
 /// Take decided events into the state, with the positions that they will have. Undone by
 /// `State::roll_back`.
@@ -67,10 +68,9 @@ fn apply_hold(
 ) {
     let pool = state.record_window(event.space, &hold.window);
     let boot = hold.token.map(|token| {
-        let (cluster, node) = place(event);
+        let (cluster, node) = place(&event.payload);
         state.order.add_boot(cluster, node, token.boot_id, false)
     });
-    state.order.unbury(hold.attachment);
     state.put(Record {
         number: address::to_number(ip),
         attachment: hold.attachment,
@@ -113,19 +113,40 @@ fn apply_release(
         class,
         ..old
     });
-    // A delayed ADD that this release overtook must find it.
-    let Some(token) = event.payload.token else {
+    remember(state, &event.payload, old.owner, at_us);
+}
+
+/// For a release that memory was not there for: the address may have another holder by now, so
+/// the owner is the one that the caller named.
+pub(crate) fn remember_release(state: &mut State, payload: &Payload, at_us: i64) {
+    let owner = payload.attachment.as_ref().and_then(|attachment| {
+        payload
+            .owner
+            .as_ref()?
+            .key(&attachment.cluster, &attachment.ifname)
+    });
+    remember(state, payload, owner.unwrap_or(0), at_us);
+}
+
+/// The payload of a stored event, if this version can read it.
+pub(crate) fn recorded_payload(body: &[u8]) -> Option<Payload> {
+    serde_json::from_slice(body).ok()
+}
+
+/// A delayed ADD that this release overtook must find it.
+fn remember(state: &mut State, payload: &Payload, owner: Key, at_us: i64) {
+    let (Some(token), Some(attachment)) = (payload.token, &payload.attachment) else {
         return;
     };
-    let (cluster, node) = place(event);
-    let stamp = crate::state::Stamp {
+    let (cluster, node) = place(payload);
+    let stamp = Stamp {
         boot: state.order.add_boot(cluster, node, token.boot_id, false),
         boottime_ns: token.boottime_ns,
     };
-    if old.owner != 0 {
-        state.order.remember(old.owner, stamp, at_us);
+    state.order.remember(attachment.key(), stamp, at_us);
+    if owner != 0 {
+        state.order.remember(owner, stamp, at_us);
     }
-    state.order.remember(old.attachment, stamp, at_us);
 }
 
 fn apply_fact(state: &mut State, event: &NewEvent) {
@@ -146,8 +167,7 @@ fn apply_fact(state: &mut State, event: &NewEvent) {
 }
 
 /// Cluster and node that a token's boot belongs to.
-fn place(event: &NewEvent) -> (&str, &str) {
-    let payload = &event.payload;
+fn place(payload: &Payload) -> (&str, &str) {
     let cluster = payload
         .attachment
         .as_ref()

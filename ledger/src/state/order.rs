@@ -165,6 +165,12 @@ impl Order {
             .filter(|tombstone| tombstone.expires_us > now_us)
     }
 
+    /// Whether an allocate has to take a tombstone away.
+    #[must_use]
+    pub fn is_known_tombstone(&self, key: Key) -> bool {
+        self.tombstones.contains_key(&key)
+    }
+
     /// An allocate that came after the DEL took the tombstone away.
     pub fn unbury(&mut self, key: Key) {
         self.tombstones.remove(&key);

@@ -50,6 +50,12 @@ impl Pools {
         self.all[pool.0 as usize].cidr
     }
 
+    /// The pool of a CIDR.
+    #[must_use]
+    pub fn find(&self, space: SpaceIndex, cidr: IpNet) -> Option<PoolIndex> {
+        self.by_cidr.get(&(space, cidr)).copied()
+    }
+
     /// All recorded windows with their space, in order of first use.
     pub fn windows(&self) -> impl Iterator<Item = (SpaceIndex, &WindowState)> {
         self.all

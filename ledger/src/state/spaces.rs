@@ -18,6 +18,8 @@ pub struct Space {
     pub seq: u64,
     /// Time of record of its last event, in microseconds; 0 for none.
     pub recorded_at_us: i64,
+    /// Hash of the last event that was seen in the database, and its position.
+    pub anchor: (u64, [u8; 32]),
     /// The space it was split from, and its one CIDR.
     pub private: Option<(SpaceIndex, IpNet)>,
     v4: RunSet,
@@ -55,6 +57,7 @@ impl Spaces {
             name: name.to_owned(),
             seq: 0,
             recorded_at_us: 0,
+            anchor: (0, [0; 32]),
             private,
             v4: RunSet::default(),
             v6: RunSet::default(),
@@ -147,6 +150,11 @@ impl Spaces {
 
     pub(super) fn remove_pool(&mut self, space: SpaceIndex, cidr: IpNet) {
         self.all[space.0 as usize].pools.remove(&cidr);
+    }
+
+    /// Remember the hash at a position, to notice a history that was replaced.
+    pub fn set_anchor(&mut self, space: SpaceIndex, seq: u64, hash: [u8; 32]) {
+        self.all[space.0 as usize].anchor = (seq, hash);
     }
 
     pub(super) fn advance(&mut self, space: SpaceIndex, seq: u64, at_us: i64) -> (u64, i64) {

@@ -1,0 +1,109 @@
+//! Kills of the process that owns the server.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use embedded_postgres::{Cluster, Settings};
+use rustix::process::Signal;
+
+use crate::support::{
+    Supervised, binaries, commit_row, kill, rows, server_processes, start, temporary, until,
+    with_postgres,
+};
+
+#[tokio::test]
+async fn the_server_ends_with_its_owner_and_its_data_is_there_again() {
+    let dir = temporary();
+    let mut owner = Supervised::start(|command| {
+        command.arg("--data-dir").arg(dir.path());
+    });
+    commit_row(&owner.url, 1).await;
+    owner.kill();
+    until("the server ended by itself", || {
+        server_processes(dir.path()).is_empty()
+    })
+    .await;
+
+    let cluster = start(Settings::durable(dir.path())).await.unwrap();
+    assert_eq!(rows(&cluster.url("postgres")).await, "1");
+    let log = fs::read_to_string(cluster.log_path()).unwrap();
+    assert!(!log.contains("not properly shut down"), "{log}");
+    cluster.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn without_setpriv_the_next_start_stops_the_server_that_was_left() {
+    let dir = temporary();
+    let empty_path = temporary();
+    let mut owner = Supervised::start(|command| {
+        command.arg("--data-dir").arg(dir.path());
+        command.arg("--postgres-bin").arg(binaries().dir());
+        command.env("PATH", empty_path.path());
+    });
+    commit_row(&owner.url, 1).await;
+    owner.kill();
+    let left = server_processes(dir.path());
+    assert!(
+        !left.is_empty(),
+        "the server must outlive its owner for this test to mean anything"
+    );
+    commit_row(&owner.url, 2).await;
+
+    let cluster = start(Settings::durable(dir.path())).await.unwrap();
+    assert!(
+        left.iter()
+            .all(|process| !server_processes(dir.path()).contains(process))
+    );
+    assert_eq!(rows(&cluster.url("postgres")).await, "1,2");
+    cluster.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_kill_while_the_cluster_is_made_is_repaired_by_the_next_start() {
+    let dir = temporary();
+    let mut owner = with_postgres()
+        .arg("--data-dir")
+        .arg(dir.path())
+        .args(["--", "/bin/sh", "-c", "exit 0"])
+        .spawn()
+        .unwrap();
+    let unfinished = || {
+        let entries = fs::read_dir(dir.path()).into_iter().flatten().flatten();
+        entries
+            .map(|entry| entry.path())
+            .find(|path| path.to_string_lossy().contains("cluster.unfinished."))
+    };
+    until("initdb is at work", || {
+        unfinished().is_some_and(|path| path.join("base").exists())
+    })
+    .await;
+    kill(owner.id(), Signal::KILL);
+    owner.wait().unwrap();
+    assert!(!dir.path().join("cluster").exists());
+
+    let cluster = start(Settings::durable(dir.path())).await.unwrap();
+    commit_row(&cluster.url("postgres"), 1).await;
+    assert_eq!(unfinished(), None);
+    cluster.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_start_that_nobody_waits_for_leaves_no_server() {
+    let dir = temporary();
+    let link = dir.path().join("link");
+    let data = dir.path().join("data");
+    fs::create_dir(&data).unwrap();
+    symlink(&data, &link).unwrap();
+    if crate::support::is_root() {
+        use std::os::unix::fs::PermissionsExt;
+        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let starting = tokio::spawn(async move {
+        Cluster::start(&binaries(), Settings::throwaway(&link))
+            .await
+            .map(drop)
+    });
+    until("the server runs", || !server_processes(&data).is_empty()).await;
+    starting.abort();
+    until("the server is gone", || server_processes(&data).is_empty()).await;
+}

@@ -1,0 +1,23 @@
+//! Storing and reading: around the pure core, the only SQL of the project.
+//!
+//! One writer lane decides and appends (tokio-postgres, because it shows server notices); reads
+//! go through a pool (sqlx) and never wait for the lane.
+
+mod append;
+mod batch;
+mod catch_up;
+mod connection;
+mod garbage;
+mod guard;
+mod lane;
+mod ledger;
+mod load;
+mod metrics;
+mod migrate;
+mod read;
+
+pub use garbage::{GarbageList, GarbageResult};
+pub use guard::{Checked, check};
+pub use ledger::{Ledger, StoreConfig};
+pub use migrate::{Migrated, migrate};
+pub use read::{Event, EventQuery, Hold, HoldPage, HoldQuery, SpaceRow};

@@ -1,0 +1,403 @@
+//! The one call that writes, as columns.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::connection::Connection;
+use crate::decide::{Burial, Change, HoldChange, NewEvent, OpenSpace};
+use crate::event::encoding::hex;
+use crate::state::{SpaceIndex, State};
+
+/// See `migrations/0005_append.sql`. Times cross as microseconds, CIDRs and notes as text.
+pub(super) const APPEND_SQL: &str = "\
+    select outcome, space_id, seq, hash, (extract(epoch from recorded_at) * 1000000)::bigint, epoch \
+    from ipledger.append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, \
+    $16::text[]::cidr[], $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, \
+    $31, $32, $33, $34::text::jsonb, $35::text::jsonb, $36)";
+
+/// The columns of one call. Every event column has one entry per event, and so on.
+#[derive(Debug, Default)]
+pub(super) struct Append {
+    heads: Vec<(i32, i64)>,
+    events: EventColumns,
+    freed: FreedColumns,
+    addresses: AddressColumns,
+    wanted: Vec<Vec<u8>>,
+    notes: serde_json::Map<String, Value>,
+    burial: Option<Value>,
+    /// Write even without rows, so that the commit waits for the standby.
+    pub(super) confirm: bool,
+}
+
+#[derive(Debug, Default)]
+struct EventColumns {
+    space: Vec<i32>,
+    ip: Vec<Option<IpAddr>>,
+    step: Vec<Option<i32>>,
+    kind: Vec<&'static str>,
+    body: Vec<Vec<u8>>,
+}
+
+#[derive(Debug, Default)]
+struct FreedColumns {
+    space: Vec<i32>,
+    ip: Vec<IpAddr>,
+    step: Vec<i32>,
+    seq: Vec<i64>,
+}
+
+#[derive(Debug, Default)]
+struct AddressColumns {
+    space: Vec<i32>,
+    ip: Vec<IpAddr>,
+    step: Vec<i32>,
+    seq: Vec<i64>,
+    pool: Vec<String>,
+    allocated_seq: Vec<i64>,
+    attachment: Vec<Vec<u8>>,
+    owner: Vec<Option<Vec<u8>>>,
+    position: Vec<i16>,
+    cluster: Vec<String>,
+    network: Vec<String>,
+    container_id: Vec<String>,
+    ifname: Vec<String>,
+    namespace: Vec<Option<String>>,
+    pod: Vec<Option<String>>,
+    pod_uid: Vec<Option<String>>,
+    node: Vec<Option<String>>,
+    boot_id: Vec<Option<Uuid>>,
+    boottime_ns: Vec<Option<i64>>,
+    content: Vec<i64>,
+    cooldown: Vec<i32>,
+}
+
+/// What `append` answered.
+#[derive(Debug)]
+pub(super) enum Appended {
+    /// It is in the ledger: head, hash and time of record per space.
+    Yes { heads: Vec<Head>, epoch: u32 },
+    /// Somebody else was first; nothing changed.
+    Moved,
+    /// A tombstone stands for one of the attachments; nothing changed.
+    Tombstone,
+    /// The attachment to be buried is alive; nothing changed.
+    Held,
+}
+
+/// The head of a space after a call.
+#[derive(Debug, Clone)]
+pub(super) struct Head {
+    pub(super) space_id: i32,
+    pub(super) seq: u64,
+    pub(super) hash: [u8; 32],
+    pub(super) recorded_at_us: Option<i64>,
+}
+
+/// What happened to one address within a batch.
+struct Touched<'a> {
+    first_release: Option<(u32, u64)>,
+    hold: Option<(&'a NewEvent, &'a HoldChange, u64)>,
+    step: u32,
+    seq: u64,
+    began_with_release: bool,
+}
+
+impl Append {
+    /// A call that expects these heads.
+    pub(super) fn new(heads: impl IntoIterator<Item = (i32, u64)>) -> Append {
+        let mut heads: Vec<(i32, i64)> = heads
+            .into_iter()
+            .map(|(id, seq)| (id, to_i64(seq)))
+            .collect();
+        heads.sort_unstable();
+        heads.dedup();
+        Append {
+            heads,
+            ..Append::default()
+        }
+    }
+
+    /// Add the events of a batch, in the order they were decided, with their positions.
+    pub(super) fn add_events(&mut self, state: &State, events: &[(NewEvent, u64)]) {
+        let id_of = |space: SpaceIndex| state.spaces.get(space).id;
+        let mut order: Vec<usize> = (0..events.len()).collect();
+        order.sort_by_key(|&index| (id_of(events[index].0.space), events[index].1));
+        let mut touched: HashMap<(i32, IpAddr), Touched<'_>> = HashMap::new();
+        for (event, seq) in order.into_iter().map(|index| &events[index]) {
+            let space = id_of(event.space);
+            self.events.space.push(space);
+            self.events.ip.push(event.target.map(|(ip, _)| ip));
+            self.events
+                .step
+                .push(event.target.map(|(_, step)| to_i32(step)));
+            self.events.kind.push(event.payload.kind.as_str());
+            self.events.body.push(event.payload.encode());
+            if let Some((ip, step)) = event.target {
+                touch(&mut touched, (space, ip), step, event, *seq);
+            }
+        }
+        for ((space, ip), touched) in touched {
+            self.add_address(space, ip, &touched);
+        }
+    }
+
+    fn add_address(&mut self, space: i32, ip: IpAddr, touched: &Touched<'_>) {
+        // A hold that stood before the batch ends first, so that no unique index sees its holder
+        // twice on the way.
+        if let Some((step, seq)) = touched.first_release.filter(|_| touched.began_with_release) {
+            self.freed.space.push(space);
+            self.freed.ip.push(ip);
+            self.freed.step.push(to_i32(step));
+            self.freed.seq.push(to_i64(seq));
+        }
+        let Some((event, hold, allocated_seq)) = touched.hold else {
+            return;
+        };
+        let columns = &mut self.addresses;
+        columns.space.push(space);
+        columns.ip.push(ip);
+        columns.step.push(to_i32(touched.step));
+        columns.seq.push(to_i64(touched.seq));
+        columns.allocated_seq.push(to_i64(allocated_seq));
+        columns.push_holder(event, hold);
+        self.wanted.push(hold.attachment.to_be_bytes().to_vec());
+    }
+
+    /// Windows that the database does not know yet.
+    pub(super) fn add_windows(&mut self, windows: &[(i32, address::Window, u64)]) {
+        let notes = windows.iter().map(|(space, window, seq)| {
+            json!({
+                "space": space, "cidr": window.cidr(), "first": window.start(),
+                "last": window.end(), "exclude": window.exclude_text(), "seq": seq,
+            })
+        });
+        self.note("windows", notes.collect());
+    }
+
+    /// Boots that the database does not know yet: (cluster, node, boot id).
+    pub(super) fn add_boots(&mut self, boots: &[(String, String, Uuid)]) {
+        let notes = boots.iter().map(|(cluster, node, boot_id)| {
+            json!({"cluster": cluster, "node": node, "boot_id": boot_id})
+        });
+        self.note("boots", notes.collect());
+    }
+
+    /// Clusters bound by the batch's events: (name, UID).
+    pub(super) fn add_clusters(&mut self, clusters: &[(String, String)]) {
+        let notes = clusters
+            .iter()
+            .map(|(name, uid)| json!({"name": name, "uid": uid}));
+        self.note("clusters", notes.collect());
+    }
+
+    /// Spaces to be opened.
+    pub(super) fn add_spaces(&mut self, spaces: &[OpenSpace]) {
+        let notes = spaces.iter().map(|space| {
+            let members: Vec<Value> = space
+                .members
+                .iter()
+                .map(|(cluster, name)| json!({"cluster": cluster, "network_name": name}))
+                .collect();
+            json!({
+                "name": space.name,
+                "parent": space.private.map(|(parent, _)| parent),
+                "cidr": space.private.map(|(_, cidr)| cidr),
+                "members": members,
+            })
+        });
+        self.note("spaces", notes.collect());
+    }
+
+    /// Tombstones that an allocate of this batch came after.
+    pub(super) fn forget(&mut self, attachments: &[u128]) {
+        let keys = attachments.iter().map(|key| json!(hex(&key.to_be_bytes())));
+        self.note("forget", keys.collect());
+    }
+
+    /// Suspects of a garbage collection, to be noted or cleared: ready-made records.
+    pub(super) fn add_suspects(&mut self, suspects: Vec<Value>, cleared: Vec<Value>) {
+        self.note("suspects", suspects);
+        self.note("cleared", cleared);
+    }
+
+    /// A release that found nothing.
+    pub(super) fn bury(&mut self, burial: &Burial, seconds: i64) {
+        self.burial = Some(json!({
+            "attachment": hex(&burial.attachment.to_be_bytes()),
+            "boot_id": burial.token.map(|token| token.boot_id),
+            "boottime_ns": burial.token.map(|token| token.boottime_ns),
+            "cluster": burial.cluster,
+            "node": burial.node,
+            "seconds": seconds,
+        }));
+    }
+
+    fn note(&mut self, key: &str, items: Vec<Value>) {
+        if !items.is_empty() {
+            self.notes.insert(key.to_owned(), Value::Array(items));
+        }
+    }
+
+    /// How many events the call carries.
+    pub(super) fn event_count(&self) -> usize {
+        self.events.space.len()
+    }
+
+    /// Send it: one round trip.
+    pub(super) async fn send(
+        &self,
+        connection: &Connection,
+    ) -> Result<Appended, tokio_postgres::Error> {
+        let (head_space, head_seq): (Vec<i32>, Vec<i64>) = self.heads.iter().copied().unzip();
+        let notes = (!self.notes.is_empty()).then(|| Value::from(self.notes.clone()).to_string());
+        let burial = self.burial.as_ref().map(Value::to_string);
+        let (e, r, a) = (&self.events, &self.freed, &self.addresses);
+        let rows = connection
+            .client
+            .query(
+                &connection.append,
+                &[
+                    &head_space,
+                    &head_seq,
+                    &e.space,
+                    &e.ip,
+                    &e.step,
+                    &e.kind,
+                    &e.body,
+                    &r.space,
+                    &r.ip,
+                    &r.step,
+                    &r.seq,
+                    &a.space,
+                    &a.ip,
+                    &a.step,
+                    &a.seq,
+                    &a.pool,
+                    &a.allocated_seq,
+                    &a.attachment,
+                    &a.owner,
+                    &a.position,
+                    &a.cluster,
+                    &a.network,
+                    &a.container_id,
+                    &a.ifname,
+                    &a.namespace,
+                    &a.pod,
+                    &a.pod_uid,
+                    &a.node,
+                    &a.boot_id,
+                    &a.boottime_ns,
+                    &a.content,
+                    &a.cooldown,
+                    &self.wanted,
+                    &notes,
+                    &burial,
+                    &self.confirm,
+                ],
+            )
+            .await?;
+        // No row comes back when no space was looked at.
+        let outcome = rows.first().map_or("appended", |row| row.get::<_, &str>(0));
+        Ok(match outcome {
+            "moved" => Appended::Moved,
+            "tombstone" => Appended::Tombstone,
+            "held" => Appended::Held,
+            _ => Appended::Yes {
+                epoch: rows.first().map_or(0, |row| to_u32(row.get(5))),
+                heads: rows.iter().map(head).collect(),
+            },
+        })
+    }
+}
+
+fn touch<'a>(
+    touched: &mut HashMap<(i32, IpAddr), Touched<'a>>,
+    key: (i32, IpAddr),
+    step: u32,
+    event: &'a NewEvent,
+    seq: u64,
+) {
+    let is_release = matches!(event.change, Change::Free);
+    let entry = touched.entry(key).or_insert(Touched {
+        first_release: None,
+        hold: None,
+        step,
+        seq,
+        began_with_release: is_release,
+    });
+    entry.step = step;
+    entry.seq = seq;
+    if is_release {
+        entry.first_release.get_or_insert((step, seq));
+    }
+    if let Change::Hold(hold) = &event.change {
+        entry.hold = Some((event, hold, seq));
+    }
+}
+
+impl AddressColumns {
+    fn push_holder(&mut self, event: &NewEvent, hold: &HoldChange) {
+        let attachment = event
+            .payload
+            .attachment
+            .as_ref()
+            .expect("a hold has an attachment");
+        let owner = event.payload.owner.as_ref();
+        self.pool.push(hold.window.cidr().to_string());
+        self.attachment.push(hold.attachment.to_be_bytes().to_vec());
+        self.owner
+            .push(hold.owner.map(|key| key.to_be_bytes().to_vec()));
+        self.position
+            .push(i16::try_from(hold.position).expect("a request has few ranges"));
+        self.cluster.push(attachment.cluster.clone());
+        self.network.push(attachment.network.clone());
+        self.container_id.push(attachment.container_id.clone());
+        self.ifname.push(attachment.ifname.clone());
+        self.namespace
+            .push(owner.map(|owner| owner.namespace.clone()));
+        self.pod.push(owner.map(|owner| owner.name.clone()));
+        self.pod_uid.push(owner.and_then(|owner| owner.uid.clone()));
+        self.node.push(owner.and_then(|owner| owner.node.clone()));
+        self.boot_id.push(hold.token.map(|token| token.boot_id));
+        self.boottime_ns
+            .push(hold.token.map(|token| to_i64(token.boottime_ns)));
+        self.content.push(hold.content.cast_signed());
+        self.cooldown
+            .push(i32::try_from(hold.cooldown_seconds).unwrap_or(i32::MAX));
+    }
+}
+
+fn head(row: &tokio_postgres::Row) -> Head {
+    Head {
+        space_id: row.get(1),
+        seq: to_u64(row.get(2)),
+        hash: to_hash(row.get(3)),
+        recorded_at_us: row.get(4),
+    }
+}
+
+/// Positions, steps and nanoseconds fit 63 bits for longer than anyone will run this.
+pub(super) fn to_i64(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// The database's checks refuse negative positions.
+pub(super) fn to_u64(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}
+
+pub(super) fn to_i32(number: u32) -> i32 {
+    i32::try_from(number).unwrap_or(i32::MAX)
+}
+
+pub(super) fn to_u32(number: i32) -> u32 {
+    u32::try_from(number).unwrap_or(0)
+}
+
+/// The database's checks refuse another length.
+pub(super) fn to_hash(bytes: &[u8]) -> [u8; 32] {
+    bytes.try_into().unwrap_or([0; 32])
+}

@@ -1,0 +1,208 @@
+//! The ledger as others see it.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use prometheus_client::registry::Registry;
+use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+
+use super::guard;
+use super::lane::{Lane, Pending, Progress};
+use super::metrics::Metrics;
+use crate::answer::{Answer, Imported};
+use crate::clock::SharedClock;
+use crate::command::{Command, Import};
+use crate::error::Error;
+
+/// How the ledger uses its database.
+#[derive(Debug, Clone)]
+pub struct StoreConfig {
+    /// `postgres://…`; secrets in it are never logged.
+    pub database_url: String,
+    /// Requests that may wait for the lane; more are told to come back.
+    pub max_waiting: usize,
+    /// Requests decided together at most. Beyond a few dozen the gain is small.
+    pub batch_max: usize,
+    /// Connections for reading.
+    pub read_connections: u32,
+}
+
+impl StoreConfig {
+    /// The defaults for a database.
+    #[must_use]
+    pub fn new(database_url: &str) -> StoreConfig {
+        StoreConfig {
+            database_url: database_url.to_owned(),
+            max_waiting: 4096,
+            batch_max: 256,
+            read_connections: 8,
+        }
+    }
+}
+
+/// A handle on the ledger; clones share the lane and the pool.
+#[derive(Clone)]
+pub struct Ledger {
+    pub(super) reads: PgPool,
+    requests: mpsc::Sender<Pending>,
+    lane: Arc<tokio::sync::Mutex<Option<JoinHandle<()>>>>,
+    metrics: Metrics,
+    max_waiting: usize,
+}
+
+impl std::fmt::Debug for Ledger {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Ledger")
+            .field("max_waiting", &self.max_waiting)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Ledger {
+    /// Connect, make sure of schema and guard, load the memory, start the lane.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] without a database, [`Error::Guard`] if it is not set up as it
+    /// must be.
+    pub async fn open(config: &StoreConfig, clock: SharedClock) -> Result<Ledger, Error> {
+        let reads = connect_reads(config).await?;
+        guard::assert(&reads).await?;
+        let metrics = Metrics::default();
+        let lane = Lane::open(
+            &config.database_url,
+            clock,
+            config.batch_max,
+            metrics.clone(),
+        )
+        .await?;
+        let (requests, waiting) = mpsc::channel(config.max_waiting);
+        let task = tokio::spawn(lane.run(waiting));
+        Ok(Ledger {
+            reads,
+            requests,
+            lane: Arc::new(tokio::sync::Mutex::new(Some(task))),
+            metrics,
+            max_waiting: config.max_waiting,
+        })
+    }
+
+    /// Have a command decided and, if it comes to events, appended. An answer means committed.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] with the reason; [`Error::Overloaded`], [`Error::DeadlinePassed`] and
+    /// [`Error::Unavailable`] when nothing changed; [`Error::OutcomeUnknown`] when that is not
+    /// known: the same command again finds the truth.
+    pub async fn execute(&self, command: Command, wait: Duration) -> Result<Answer, Error> {
+        self.enqueue(command, None, wait).await
+    }
+
+    pub(super) async fn enqueue(
+        &self,
+        command: Command,
+        suspects: Option<(Vec<serde_json::Value>, Vec<serde_json::Value>)>,
+        wait: Duration,
+    ) -> Result<Answer, Error> {
+        let progress = Arc::new(Progress::default());
+        let (reply, answer) = oneshot::channel();
+        let pending = Pending {
+            command,
+            suspects,
+            deadline: Instant::now() + wait,
+            progress: Arc::clone(&progress),
+            reply,
+        };
+        // The place in the queue is the permit: who waits costs memory, not a connection.
+        self.requests
+            .try_send(pending)
+            .map_err(|error| match error {
+                mpsc::error::TrySendError::Full(_) => Error::Overloaded {
+                    waiting: self.max_waiting,
+                },
+                mpsc::error::TrySendError::Closed(_) => Error::ShuttingDown,
+            })?;
+        match tokio::time::timeout(wait, answer).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(_)) => Err(Error::OutcomeUnknown {
+                reason: "the lane ended".to_owned(),
+            }),
+            Err(_) if progress.abandon() => Err(Error::DeadlinePassed),
+            Err(_) => Err(Error::OutcomeUnknown {
+                reason: "the caller's deadline passed while it was being applied".to_owned(),
+            }),
+        }
+    }
+
+    /// Record a hold that another address manager made, unless this very hold was imported
+    /// before and has ended since.
+    ///
+    /// # Errors
+    /// As [`Ledger::execute`].
+    pub async fn import(&self, mut import: Import, wait: Duration) -> Result<Imported, Error> {
+        import.ended_before = self.ended_import(&import).await?;
+        match self
+            .execute(Command::Import(Box::new(import)), wait)
+            .await?
+        {
+            Answer::Imported(imported) => Ok(imported),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Whether an allocate could be served: database, schema, guard.
+    ///
+    /// # Errors
+    /// What is missing.
+    pub async fn ready(&self) -> Result<(), Error> {
+        if self.requests.is_closed() {
+            return Err(Error::ShuttingDown);
+        }
+        guard::assert(&self.reads).await
+    }
+
+    /// Show the lane's counters.
+    pub fn register_metrics(&self, registry: &mut Registry) {
+        self.metrics.register(registry);
+    }
+
+    /// Answer everything accepted, then stop. Other handles are told that the service stops.
+    pub async fn close(self) {
+        let Ledger {
+            reads,
+            requests,
+            lane,
+            ..
+        } = self;
+        drop(requests);
+        let task = lane.lock().await.take();
+        if let Some(task) = task
+            && let Err(error) = task.await
+        {
+            tracing::error!(error = %error, "the lane ended badly");
+        }
+        reads.close().await;
+    }
+}
+
+/// An answer of another kind than the command's: a bug, told and not hidden.
+pub(super) fn unexpected(answer: &Answer) -> Error {
+    Error::Database(format!("answer of another kind: {answer:?}"))
+}
+
+async fn connect_reads(config: &StoreConfig) -> Result<PgPool, Error> {
+    let options: PgConnectOptions = config
+        .database_url
+        .parse()
+        .map_err(|error: sqlx::Error| Error::Guard(format!("database url: {error}")))?;
+    let options = options.application_name("ipledger reads").options([
+        ("statement_timeout", "10s"),
+        ("default_transaction_read_only", "on"),
+    ]);
+    PgPoolOptions::new()
+        .max_connections(config.read_connections)
+        .acquire_timeout(Duration::from_secs(5))
+        .connect_with(options)
+        .await
+        .map_err(Error::from)
+}

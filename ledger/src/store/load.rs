@@ -1,0 +1,325 @@
+//! Filling the memory from the derived tables, in one consistent reading.
+
+use std::net::IpAddr;
+
+use futures_util::TryStreamExt;
+use ipnet::IpNet;
+use tokio_postgres::{Client, Row};
+use uuid::Uuid;
+
+use super::append::{to_hash, to_u32, to_u64};
+use super::connection::classify;
+use crate::decide::{parse_window, recorded_payload, remember_release};
+use crate::error::Error;
+use crate::event::WindowRecord;
+use crate::event::encoding::Key;
+use crate::model::OrderToken;
+use crate::state::{Class, Order, Record, Spaces, State, Tombstone};
+
+/// The whole state, as of one moment. Memory grows with the addresses ever used, not with the
+/// events.
+pub(super) async fn load(client: &Client) -> Result<State, Error> {
+    client
+        .batch_execute("begin transaction isolation level repeatable read read only; set local statement_timeout = '10min'; set local idle_in_transaction_session_timeout = 0")
+        .await
+        .map_err(|e| classify(&e))?;
+    let loaded = load_all(client).await;
+    client
+        .batch_execute("rollback")
+        .await
+        .map_err(|e| classify(&e))?;
+    loaded
+}
+
+async fn load_all(client: &Client) -> Result<State, Error> {
+    let mut state = State::default();
+    state.epoch = epoch(client).await?;
+    spaces(client, &mut state.spaces).await?;
+    heads(client, &mut state).await?;
+    windows(client, &mut state).await?;
+    boots(client, &mut state.order).await?;
+    tombstones(client, &mut state.order).await?;
+    addresses(client, &mut state).await?;
+    recent_releases(client, &mut state).await?;
+    state.commit();
+    Ok(state)
+}
+
+pub(super) async fn epoch(client: &Client) -> Result<u32, Error> {
+    let row = client
+        .query_one("select coalesce(max(epoch), 0) from ipledger.epochs", &[])
+        .await
+        .map_err(|e| classify(&e))?;
+    Ok(to_u32(row.get(0)))
+}
+
+/// Spaces, members and clusters. Safe to call again: what is known stays.
+pub(super) async fn spaces(client: &Client, spaces: &mut Spaces) -> Result<(), Error> {
+    let rows = client
+        .query(
+            "select id, name, parent, private_cidr::text from ipledger.spaces order by id",
+            &[],
+        )
+        .await
+        .map_err(|e| classify(&e))?;
+    for row in rows {
+        let private = match (row.get::<_, Option<i32>>(2), row.get::<_, Option<&str>>(3)) {
+            (Some(parent), Some(cidr)) => Some((parent, parse_net("spaces", cidr)?)),
+            _ => None,
+        };
+        spaces.add(row.get(0), row.get(1), private);
+    }
+    let rows = client
+        .query(
+            "select cluster, network_name, space_id from ipledger.space_members",
+            &[],
+        )
+        .await
+        .map_err(|e| classify(&e))?;
+    for row in rows {
+        if let Some(space) = spaces.index_of_id(row.get(2)) {
+            spaces.add_member(row.get(0), row.get(1), space);
+        }
+    }
+    let rows = client
+        .query(
+            "select name, uid from ipledger.clusters where uid is not null",
+            &[],
+        )
+        .await
+        .map_err(|e| classify(&e))?;
+    for row in rows {
+        spaces.bind(row.get(0), row.get(1));
+    }
+    Ok(())
+}
+
+async fn heads(client: &Client, state: &mut State) -> Result<(), Error> {
+    let rows = client
+        .query(
+            "select id, seq, hash, (extract(epoch from recorded_at) * 1000000)::bigint \
+             from ipledger.spaces",
+            &[],
+        )
+        .await
+        .map_err(|e| classify(&e))?;
+    for row in rows {
+        if let Some(space) = state.spaces.index_of_id(row.get(0)) {
+            let seq = to_u64(row.get(1));
+            state.advance(space, seq, row.get::<_, Option<i64>>(3).unwrap_or(0));
+            state.spaces.set_anchor(space, seq, to_hash(row.get(2)));
+        }
+    }
+    Ok(())
+}
+
+async fn windows(client: &Client, state: &mut State) -> Result<(), Error> {
+    let rows = client
+        .query(
+            "select space_id, cidr::text, first_ip, last_ip, exclude from ipledger.windows \
+             order by first_seq, space_id",
+            &[],
+        )
+        .await
+        .map_err(|e| classify(&e))?;
+    for row in rows {
+        let record = WindowRecord {
+            cidr: parse_net("windows", row.get(1))?,
+            exclude: row.get(4),
+            exclude_digest: None,
+            first: row.get(2),
+            last: row.get(3),
+        };
+        let window = parse_window(&record).map_err(|problem| Error::Inconsistent {
+            table: "windows",
+            row: record.cidr.to_string(),
+            problem,
+        })?;
+        if let Some(space) = state.spaces.index_of_id(row.get(0)) {
+            state.record_window(space, &window);
+            state.pools.set_persisted(space, &window);
+        }
+    }
+    Ok(())
+}
+
+async fn boots(client: &Client, order: &mut Order) -> Result<(), Error> {
+    let rows = client
+        .query(
+            "select cluster, node, boot_id from ipledger.boots order by id",
+            &[],
+        )
+        .await
+        .map_err(|e| classify(&e))?;
+    for row in rows {
+        order.add_boot(row.get(0), row.get(1), row.get(2), true);
+    }
+    Ok(())
+}
+
+/// All tombstones that still count.
+pub(super) async fn tombstones(client: &Client, order: &mut Order) -> Result<(), Error> {
+    let rows = client
+        .query(
+            "select attachment, boot_id, boottime_ns, cluster, node, \
+             (extract(epoch from expires_at) * 1000000)::bigint \
+             from ipledger.tombstones where expires_at > clock_timestamp()",
+            &[],
+        )
+        .await
+        .map_err(|e| classify(&e))?;
+    let mut all = Vec::with_capacity(rows.len());
+    for row in rows {
+        let stamp =
+            token(row.get(1), row.get(2)).map(|token| order.stamp(row.get(3), row.get(4), &token));
+        all.push((
+            to_key(row.get(0)),
+            Tombstone {
+                stamp,
+                expires_us: row.get(5),
+            },
+        ));
+    }
+    order.set_tombstones(all);
+    Ok(())
+}
+
+async fn addresses(client: &Client, state: &mut State) -> Result<(), Error> {
+    let now_us = database_time(client).await?;
+    let no_parameters: [i32; 0] = [];
+    let rows = client
+        .query_raw(
+            "select space_id, ip, step, seq, (extract(epoch from recorded_at) * 1000000)::bigint, \
+             pool::text, allocated_seq, attachment, owner, position, cluster, node, boot_id, \
+             boottime_ns, content, cooldown_seconds from ipledger.addresses",
+            no_parameters,
+        )
+        .await
+        .map_err(|e| classify(&e))?;
+    let mut rows = std::pin::pin!(rows);
+    while let Some(row) = rows.try_next().await.map_err(|e| classify(&e))? {
+        let record = record(state, &row, now_us)?;
+        state.put(record);
+        // Nothing here is ever rolled back, so the journal need not grow.
+        state.commit();
+    }
+    Ok(())
+}
+
+fn record(state: &mut State, row: &Row, now_us: i64) -> Result<Record, Error> {
+    let ip: IpAddr = row.get(1);
+    let inconsistent = |problem: &str| Error::Inconsistent {
+        table: "addresses",
+        row: ip.to_string(),
+        problem: problem.to_owned(),
+    };
+    let space = state
+        .spaces
+        .index_of_id(row.get(0))
+        .ok_or_else(|| inconsistent("its space does not exist"))?;
+    let cidr = parse_net("addresses", row.get(5))?;
+    let pool = state
+        .pools
+        .find(space, cidr)
+        .ok_or_else(|| inconsistent("its pool is unknown"))?;
+    let step = to_u32(row.get(2));
+    let at_us: i64 = row.get(4);
+    let cooldown_seconds = to_u32(row.get(15));
+    let class = match step % 2 {
+        0 => Class::Held,
+        _ if at_us + i64::from(cooldown_seconds) * 1_000_000 > now_us => Class::Cooling,
+        _ => Class::Free,
+    };
+    let token = token(row.get(12), row.get(13));
+    let node: Option<&str> = row.get(11);
+    let boot = token.map(|token| {
+        state
+            .order
+            .add_boot(row.get(10), node.unwrap_or_default(), token.boot_id, true)
+    });
+    Ok(Record {
+        number: address::to_number(ip),
+        attachment: to_key(row.get(7)),
+        owner: row.get::<_, Option<&[u8]>>(8).map_or(0, to_key),
+        boottime_ns: token.map_or(0, |token| token.boottime_ns),
+        seq: to_u64(row.get(3)),
+        allocated_seq: to_u64(row.get(6)),
+        at_us,
+        content: row.get::<_, i64>(14).cast_unsigned(),
+        boot,
+        space,
+        pool,
+        step,
+        cooldown_seconds,
+        position: u16::try_from(row.get::<_, i16>(9)).unwrap_or(0),
+        family: address::family(ip),
+        class,
+    })
+}
+
+/// Releases of the last minutes, against delayed ADDs that they overtook. Read backwards from
+/// each head, so the cost does not grow with the history.
+async fn recent_releases(client: &Client, state: &mut State) -> Result<(), Error> {
+    let heads: Vec<(i32, u64)> = state
+        .spaces
+        .iter()
+        .map(|(_, space)| (space.id, space.seq))
+        .collect();
+    for (id, seq) in heads {
+        let rows = client
+            .query(
+                "select (extract(epoch from e.recorded_at) * 1000000)::bigint, p.body \
+                 from (select * from ipledger.events e where e.space_id = $1 and e.seq > $2 \
+                       order by e.seq desc limit 131072) e \
+                 join ipledger.payloads p using (space_id, seq) \
+                 where p.kind = 'released' \
+                   and e.recorded_at > clock_timestamp() - $3::bigint * interval '1 microsecond' \
+                 order by e.seq",
+                &[
+                    &id,
+                    &super::append::to_i64(seq.saturating_sub(131_072)),
+                    &Order::horizon_us(),
+                ],
+            )
+            .await
+            .map_err(|e| classify(&e))?;
+        for row in rows {
+            if let Some(payload) = recorded_payload(row.get(1)) {
+                remember_release(state, &payload, row.get(0));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The database's time, in microseconds.
+pub(super) async fn database_time(client: &Client) -> Result<i64, Error> {
+    let row = client
+        .query_one(
+            "select (extract(epoch from clock_timestamp()) * 1000000)::bigint",
+            &[],
+        )
+        .await
+        .map_err(|e| classify(&e))?;
+    Ok(row.get(0))
+}
+
+fn token(boot_id: Option<Uuid>, boottime_ns: Option<i64>) -> Option<OrderToken> {
+    Some(OrderToken {
+        boot_id: boot_id?,
+        boottime_ns: to_u64(boottime_ns?),
+    })
+}
+
+/// The database's columns hold 16 bytes; a shorter one would match nothing.
+fn to_key(bytes: &[u8]) -> Key {
+    bytes.try_into().map_or(0, Key::from_be_bytes)
+}
+
+fn parse_net(table: &'static str, text: &str) -> Result<IpNet, Error> {
+    text.parse().map_err(|_| Error::Inconsistent {
+        table,
+        row: text.to_owned(),
+        problem: "not a CIDR".to_owned(),
+    })
+}

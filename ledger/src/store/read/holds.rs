@@ -1,0 +1,386 @@
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use ipnet::IpNet;
+use jiff::Timestamp;
+use sqlx::Row as _;
+use sqlx::postgres::PgRow;
+
+use super::super::ledger::Ledger;
+use super::rows;
+use crate::command::{Allocate, Import};
+use crate::error::Error;
+use crate::event::{Payload, WindowRecord};
+use crate::model::{Attachment, Owner};
+use crate::refusal::{HoldRef, Refusal};
+
+/// One address that is, or was, held.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hold {
+    /// Name of the space.
+    pub space: String,
+    /// CIDR of the pool.
+    pub pool: IpNet,
+    /// The address.
+    pub ip: IpAddr,
+    /// The even step.
+    pub step: u32,
+    /// Position of the allocate event.
+    pub seq: u64,
+    /// When it was recorded.
+    pub recorded_at: Timestamp,
+    /// Which range of the request.
+    pub position: u16,
+    /// Whose it is.
+    pub attachment: Attachment,
+    /// The pod.
+    pub owner: Option<Owner>,
+}
+
+/// Which holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HoldQuery {
+    /// Only of this space.
+    pub space: Option<String>,
+    /// As of this position; only with `space`.
+    pub as_of: Option<u64>,
+    /// Only of this cluster.
+    pub cluster: Option<String>,
+    /// Only of this CNI network.
+    pub network: Option<String>,
+    /// Only of pods in this namespace.
+    pub namespace: Option<String>,
+    /// Only of pods with this name.
+    pub pod: Option<String>,
+    /// Only of the pod with this UID.
+    pub pod_uid: Option<String>,
+    /// Only of this node.
+    pub node: Option<String>,
+    /// Only of this sandbox.
+    pub container_id: Option<String>,
+    /// Only this address.
+    pub address: Option<IpAddr>,
+    /// Only after this place.
+    pub after: Option<(String, IpAddr)>,
+    /// Positions that an earlier page of this reading showed.
+    pub positions: Option<BTreeMap<String, u64>>,
+    /// How many at most.
+    pub limit: u32,
+}
+
+/// A page, all of one reading.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HoldPage {
+    /// By space name and address.
+    pub holds: Vec<Hold>,
+    /// The positions that every page of this reading shows.
+    pub as_of: BTreeMap<String, u64>,
+    /// There are more.
+    pub more: bool,
+}
+
+/// The state of each address at a position: the derived row if nothing came after it, else the
+/// last event up to there. So pages of one reading never tear, however long the reader takes.
+const PAGE_SQL: &str = "
+    select a.ip, x.step, x.seq, (extract(epoch from x.recorded_at) * 1000000)::bigint
+        as recorded_at_us, p.body
+    from ipledger.addresses a
+    cross join lateral (
+        select a.step, a.seq, a.recorded_at where a.seq <= $2
+        union all
+        (select e.step, e.seq, e.recorded_at from ipledger.events e
+         where a.seq > $2 and e.space_id = a.space_id and e.ip = a.ip and e.seq <= $2
+         order by e.step desc limit 1)
+    ) x
+    join ipledger.payloads p on p.space_id = a.space_id and p.seq = x.seq
+    cross join lateral (
+        select case when a.seq > $2 then convert_from(p.body, 'UTF8')::jsonb end as old
+    ) o
+    where a.space_id = $1 and x.step % 2 = 0
+        and ($3::inet is null or a.ip > $3) and ($4::inet is null or a.ip = $4)
+        and ($5::text is null or $5 = coalesce(o.old #>> '{attachment,cluster}', a.cluster))
+        and ($6::text is null or $6 = coalesce(o.old #>> '{attachment,network}', a.network))
+        and ($7::text is null or $7 = case when o.old is null then a.namespace
+            else o.old #>> '{owner,namespace}' end)
+        and ($8::text is null or $8 = case when o.old is null then a.pod
+            else o.old #>> '{owner,name}' end)
+        and ($9::text is null or $9 = case when o.old is null then a.pod_uid
+            else o.old #>> '{owner,uid}' end)
+        and ($10::text is null or $10 = case when o.old is null then a.node
+            else o.old #>> '{owner,node}' end)
+        and ($11::text is null
+            or $11 = coalesce(o.old #>> '{attachment,container_id}', a.container_id))
+    order by a.ip limit $12";
+
+impl Ledger {
+    /// Holds now or as of a position, a page at a time.
+    ///
+    /// # Errors
+    /// [`Refusal::NoSuchSpace`]; [`Error::Unavailable`] without a database.
+    pub async fn holds(&self, query: &HoldQuery) -> Result<HoldPage, Error> {
+        let as_of = self.reading(query).await?;
+        let limit = query.limit as usize;
+        let mut holds = Vec::new();
+        let after_space = query.after.as_ref().map(|(space, _)| space.as_str());
+        for (space, &seq) in &as_of {
+            if after_space.is_some_and(|after| space.as_str() < after) {
+                continue;
+            }
+            let after = query
+                .after
+                .as_ref()
+                .filter(|(of, _)| of == space)
+                .map(|(_, ip)| *ip);
+            let left = limit + 1 - holds.len();
+            holds.extend(self.page(query, space, seq, after, left).await?);
+            if holds.len() > limit {
+                break;
+            }
+        }
+        let more = holds.len() > limit;
+        holds.truncate(limit);
+        Ok(HoldPage { holds, as_of, more })
+    }
+
+    async fn reading(&self, query: &HoldQuery) -> Result<BTreeMap<String, u64>, Error> {
+        if let Some(positions) = &query.positions {
+            return Ok(positions.clone());
+        }
+        let mut positions = self.positions(query.space.as_deref()).await?;
+        if let Some(space) = &query.space {
+            let head = positions
+                .get_mut(space)
+                .ok_or(Refusal::NoSuchSpace(space.clone()))?;
+            if let Some(as_of) = query.as_of {
+                *head = as_of.min(*head);
+            }
+        }
+        Ok(positions)
+    }
+
+    async fn page(
+        &self,
+        query: &HoldQuery,
+        space: &str,
+        seq: u64,
+        after: Option<IpAddr>,
+        limit: usize,
+    ) -> Result<Vec<Hold>, Error> {
+        let space_id: i32 = sqlx::query_scalar("select id from ipledger.spaces where name = $1")
+            .bind(space)
+            .fetch_optional(&self.reads)
+            .await?
+            .ok_or_else(|| Refusal::NoSuchSpace(space.to_owned()))?;
+        let found = sqlx::query(PAGE_SQL)
+            .bind(space_id)
+            .bind(rows::to_i64(seq))
+            .bind(after.map(IpNet::from))
+            .bind(query.address.map(IpNet::from))
+            .bind(&query.cluster)
+            .bind(&query.network)
+            .bind(&query.namespace)
+            .bind(&query.pod)
+            .bind(&query.pod_uid)
+            .bind(&query.node)
+            .bind(&query.container_id)
+            .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+            .fetch_all(&self.reads)
+            .await?;
+        found.iter().map(|row| hold(space, row)).collect()
+    }
+
+    /// What an attachment holds now, in the order of its ranges. Never waits for the lane.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] without a database.
+    pub async fn lookup(&self, attachment: &Attachment) -> Result<Vec<Hold>, Error> {
+        let [imported, without_ifname] = attachment.imported_keys();
+        for key in [attachment.key(), imported, without_ifname] {
+            let found = sqlx::query(
+                "select s.name, a.ip, a.step, a.seq, p.body,
+                    (extract(epoch from a.recorded_at) * 1000000)::bigint as recorded_at_us
+                 from ipledger.addresses a
+                 join ipledger.spaces s on s.id = a.space_id
+                 join ipledger.payloads p on p.space_id = a.space_id and p.seq = a.seq
+                 where a.attachment = $1 and a.step % 2 = 0 order by a.position",
+            )
+            .bind(key.to_be_bytes().to_vec())
+            .fetch_all(&self.reads)
+            .await?;
+            if !found.is_empty() {
+                return found
+                    .iter()
+                    .map(|row| hold(&row.try_get::<String, _>("name")?, row))
+                    .collect();
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    /// Who holds an address that a refusal speaks of; `None` if it was freed meanwhile.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] without a database.
+    pub async fn describe(&self, hold: &HoldRef) -> Result<Option<Hold>, Error> {
+        let query = HoldQuery {
+            space: Some(hold.space.clone()),
+            address: Some(hold.ip),
+            limit: 1,
+            ..HoldQuery::default()
+        };
+        Ok(self.holds(&query).await?.holds.pop())
+    }
+
+    /// The oldest hold of a window, for the text of a refusal.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] without a database.
+    pub async fn oldest_hold(
+        &self,
+        space: &str,
+        window: &address::Window,
+    ) -> Result<Option<Hold>, Error> {
+        let found = sqlx::query(
+            "select a.ip, a.step, a.seq, p.body,
+                (extract(epoch from a.recorded_at) * 1000000)::bigint as recorded_at_us
+             from ipledger.addresses a
+             join ipledger.payloads p on p.space_id = a.space_id and p.seq = a.seq
+             where a.space_id = (select id from ipledger.spaces where name = $1)
+                and a.ip between $2 and $3 and a.step % 2 = 0
+             order by a.allocated_seq limit 1",
+        )
+        .bind(space)
+        .bind(IpNet::from(window.start()))
+        .bind(IpNet::from(window.end()))
+        .fetch_optional(&self.reads)
+        .await?;
+        found.map(|row| hold(space, &row)).transpose()
+    }
+
+    /// Which field of a request differs from what its attachment holds.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] without a database.
+    pub async fn differing_field(
+        &self,
+        request: &Allocate,
+        hold: &HoldRef,
+    ) -> Result<String, Error> {
+        let body: Option<Vec<u8>> = sqlx::query_scalar(
+            "select p.body from ipledger.payloads p
+             join ipledger.spaces s on s.id = p.space_id where s.name = $1 and p.seq = $2",
+        )
+        .bind(&hold.space)
+        .bind(rows::to_i64(hold.seq))
+        .fetch_optional(&self.reads)
+        .await?;
+        let Some(body) = body else {
+            return Ok("ranges".to_owned());
+        };
+        Ok(differing(
+            request,
+            &rows::payload(&body, &hold.space, hold.seq)?,
+        ))
+    }
+
+    /// Whether this very import stands in the history of its address and has ended.
+    pub(in super::super) async fn ended_import(
+        &self,
+        import: &Import,
+    ) -> Result<Option<(u32, u64)>, Error> {
+        let found = sqlx::query(
+            "select e.step, e.seq from ipledger.events e
+             join ipledger.payloads p using (space_id, seq)
+             where e.ip = $1 and e.step % 2 = 0 and p.kind = 'allocated'
+                and convert_from(p.body, 'UTF8')::jsonb @> $2
+                and exists (select from ipledger.events n where n.space_id = e.space_id
+                    and n.ip = e.ip and n.step = e.step + 1)
+             order by e.step desc limit 1",
+        )
+        .bind(IpNet::from(import.ip))
+        .bind(serde_json::json!({
+            "reason": "import",
+            "attachment": {
+                "cluster": import.space.cluster,
+                "container_id": import.container_id,
+                "ifname": import.ifname.clone().unwrap_or_default(),
+            },
+        }))
+        .fetch_optional(&self.reads)
+        .await?;
+        found
+            .map(|row| {
+                Ok((
+                    rows::step(&row, "step")?.unwrap_or(0),
+                    rows::position(&row, "seq")?,
+                ))
+            })
+            .transpose()
+    }
+}
+
+fn hold(space: &str, row: &PgRow) -> Result<Hold, Error> {
+    let seq = rows::position(row, "seq")?;
+    let body: Vec<u8> = row.try_get("body")?;
+    let payload = rows::payload(&body, space, seq)?;
+    let inconsistent = |problem: &str| Error::Inconsistent {
+        table: "payloads",
+        row: format!("space {space} seq {seq}"),
+        problem: problem.to_owned(),
+    };
+    let decision = payload
+        .decision
+        .ok_or_else(|| inconsistent("it has no decision record"))?;
+    Ok(Hold {
+        space: space.to_owned(),
+        pool: decision.window.cidr,
+        ip: rows::ip(row, "ip")?.ok_or_else(|| inconsistent("it has no address"))?,
+        step: rows::step(row, "step")?.ok_or_else(|| inconsistent("it has no step"))?,
+        seq,
+        recorded_at: rows::time(row, "recorded_at_us")?,
+        position: decision.position,
+        attachment: payload
+            .attachment
+            .ok_or_else(|| inconsistent("it has no attachment"))?,
+        owner: payload.owner,
+    })
+}
+
+fn differing(request: &Allocate, stored: &Payload) -> String {
+    if stored.owner.as_ref().map(|o| (&o.namespace, &o.name))
+        != request.owner.as_ref().map(|o| (&o.namespace, &o.name))
+    {
+        return "owner".to_owned();
+    }
+    if stored.owner.as_ref().map(|o| &o.uid) != request.owner.as_ref().map(|o| &o.uid) {
+        return "owner.uid".to_owned();
+    }
+    let Some(decision) = &stored.decision else {
+        return "ranges".to_owned();
+    };
+    let position = usize::from(decision.position);
+    if usize::from(decision.ranges) != request.ranges.len() {
+        return "ranges".to_owned();
+    }
+    if request.ranges.get(position).is_some_and(|window| {
+        let asked = WindowRecord::new(window, false);
+        (asked.cidr, asked.first, asked.last, asked.exclude_digest)
+            != (
+                decision.window.cidr,
+                decision.window.first,
+                decision.window.last,
+                decision.window.exclude_digest.clone(),
+            )
+    }) {
+        return format!("ranges[{position}]");
+    }
+    if decision.ips != request.ips {
+        return "ips".to_owned();
+    }
+    // Owner, ranges and fixed addresses are equal: what is left selects the space.
+    if decision.ranges > 1 {
+        "ranges".to_owned()
+    } else {
+        "network_name".to_owned()
+    }
+}

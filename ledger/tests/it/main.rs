@@ -1,0 +1,4 @@
+//! Integration tests of the ledger on a real PostgreSQL; one database per test.
+
+mod smoke;
+mod support;
