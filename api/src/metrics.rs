@@ -60,7 +60,9 @@ struct Handles {
 
 impl Metrics {
     pub(crate) fn new(ledger: &Ledger) -> Self {
-        let mut registry = Registry::with_prefix("ipledger");
+        let mut all = Registry::default();
+        ledger.register_metrics(&mut all);
+        let registry = all.sub_registry_with_prefix("ipledger");
         let requests = Family::default();
         registry.register(
             "http_requests",
@@ -84,9 +86,8 @@ impl Metrics {
             "The version of this service",
             Info::new([("version", env!("CARGO_PKG_VERSION"))]),
         );
-        ledger.register_metrics(&mut registry);
         Self {
-            registry,
+            registry: all,
             requests,
             seconds,
             in_flight,

@@ -66,6 +66,8 @@ pub async fn run(
     server.stop.cancel();
     acceptors.wait().await;
     drain(&server, drain_time).await;
+    // The lane ends when the last handle on it is gone.
+    drop((server, app));
     ledger.close().await;
     tracing::info!("stopped");
 }

@@ -10,7 +10,7 @@ use ipledger_client::types::{
 };
 use ledger::answer::Answer;
 use ledger::command::{Allocate, Release, SpaceSelector};
-use ledger::{Command, Error, Refusal};
+use ledger::{Command, Error, EventQuery, Hold, Refusal};
 use utoipa::IntoParams;
 
 use crate::app::App;
@@ -233,10 +233,26 @@ pub(super) async fn look_up(
         let failure = Failure::new(ProblemCode::NotFound, detail);
         return Err(failure.about("container_id", &attachment.container_id));
     }
+    let epoch = epoch_of(&app, &context, &holds[0]).await?;
     Ok(Json(AllocateResponse {
         addresses: holds.into_iter().map(wire::held_address).collect(),
         repeated: true,
         dry_run: false,
-        epoch: app.ledger.epoch(),
+        epoch,
     }))
+}
+
+/// The epoch that the hold was recorded in: the one of its receipt.
+async fn epoch_of(app: &App, context: &RequestContext, hold: &Hold) -> Result<u32, Failure> {
+    let query = EventQuery {
+        space: hold.space.clone(),
+        address: None,
+        after_seq: hold.seq - 1,
+        limit: 1,
+    };
+    let events = app.read(context, app.ledger.events(&query)).await?;
+    let event = events.first();
+    event
+        .map(|event| event.epoch)
+        .ok_or_else(|| Failure::internal(format!("{} seq {} is not there", hold.space, hold.seq)))
 }

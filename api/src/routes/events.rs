@@ -76,9 +76,6 @@ pub(super) async fn list(
         limit: limit + 1,
     };
     let mut events = app.read(&context, app.ledger.events(&query)).await?;
-    if events.is_empty() && after_seq == 0 {
-        app.require_space(&context, &query.space).await?;
-    }
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let more = events.len() > limit;
     events.truncate(limit);
