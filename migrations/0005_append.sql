@@ -181,12 +181,14 @@ begin
     -- while this one waited. Always in ascending order, so batches cannot deadlock.
     perform from ipledger.spaces s where s.id = any (head_space)
         order by s.id for no key update;
+    -- In the caller's order, whatever it is: these arrays are read beside head_space, and a
+    -- stream must never get the position, name or hash of another.
     select count(*), coalesce(bool_or(s.seq <> w.seq), false),
-        array_agg(s.name order by s.id), array_agg(s.seq order by s.id),
-        array_agg(s.hash order by s.id),
-        array_agg(coalesce(s.recorded_at, '-infinity') order by s.id)
+        array_agg(s.name order by w.place), array_agg(s.seq order by w.place),
+        array_agg(s.hash order by w.place),
+        array_agg(coalesce(s.recorded_at, '-infinity') order by w.place)
     into locked, moved, names, seqs, hashes, times
-    from unnest(head_space, head_seq) w (id, seq)
+    from unnest(head_space, head_seq) with ordinality w (id, seq, place)
     cross join lateral (
         select * from ipledger.spaces x where x.id = w.id limit 1
     ) s;
