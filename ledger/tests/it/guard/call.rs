@@ -101,7 +101,7 @@ impl Call {
                  from generate_series(1, {}) n)",
                 self.events.len()
             ),
-            "notes => null, burial => null, confirm => false".to_owned(),
+            "fresh => 0, notes => null, burial => null, confirm => false".to_owned(),
         ];
         arguments.extend(
             EMPTY
@@ -114,8 +114,8 @@ impl Call {
     /// Call it; the answer is ordered by space.
     pub(crate) async fn send(&self, client: &Client) -> Result<Vec<Answer>, Error> {
         let sql = format!(
-            "select outcome, space_id, seq, hash, (extract(epoch from recorded_at) * 1000000)::bigint \
-             from {} order by space_id",
+            "select a.outcome, h.* from {} a left join lateral unnest(a.space_ids, a.seqs, \
+             a.hashes, a.recorded_at_us) h on true order by 2",
             self.sql()
         );
         let rows = client.query(&sql, &[]).await?;
