@@ -1,4 +1,6 @@
 //! Processes that stop, connections that break, servers that go away: answers stay truthful.
 
 mod proxy;
+mod servers;
+mod standby;
 mod stopped_client;
