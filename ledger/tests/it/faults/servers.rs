@@ -29,9 +29,10 @@ pub(crate) fn temporary() -> TempDir {
     tempfile::tempdir().expect("a temporary directory")
 }
 
-/// A server whose commits survive a kill; with further settings.
-pub(crate) async fn durable(dir: &Path, extra: &[(&str, &str)]) -> Cluster {
-    let mut settings = Settings::durable(dir);
+/// A server that does not wait for the disk, only for what a session asks it to wait for; with
+/// further settings. What it wrote survives a kill of its processes.
+pub(crate) async fn server(dir: &Path, extra: &[(&str, &str)]) -> Cluster {
+    let mut settings = Settings::throwaway(dir);
     settings.extra = extra
         .iter()
         .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
@@ -91,7 +92,7 @@ pub(crate) async fn standby_of(primary: &Cluster, dir: &Path) -> Cluster {
     let output = command.output().expect("pg_basebackup runs");
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
-    durable(dir, &[("hot_standby", "on")]).await
+    server(dir, &[("hot_standby", "on")]).await
 }
 
 /// A process of this test that is stopped; it goes on when this is dropped.

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use tokio::task::JoinHandle;
 use tokio_postgres::Client;
 
-use super::servers::{DATABASE, Stopped, durable, open, prepare, standby_of, temporary, until};
+use super::servers::{DATABASE, Stopped, open, prepare, server, standby_of, temporary, until};
 use crate::guard::sql::{connect, run, text};
 use crate::support::{WAIT, add, allocate, del, ips, release};
 
@@ -23,7 +23,7 @@ struct Pair {
 impl Pair {
     async fn start() -> Pair {
         let dirs = (temporary(), temporary());
-        let primary = durable(dirs.0.path(), &[]).await;
+        let primary = server(dirs.0.path(), &[]).await;
         let standby = standby_of(&primary, dirs.1.path()).await;
         let pair = Pair {
             standby,
