@@ -1,5 +1,7 @@
 //! Processes that stop, connections that break, servers that go away: answers stay truthful.
 
+mod killed;
+mod load;
 mod proxy;
 mod servers;
 mod standby;

@@ -3,6 +3,7 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -130,9 +131,29 @@ async fn serve(shared: Arc<Shared>, mut client: TcpStream) -> std::io::Result<()
     };
     let (mut from_server, mut to_server) = tokio::io::split(server);
     let (mut from_client, mut to_client) = client.split();
+    let deaf = AtomicBool::new(false);
     tokio::select! {
-        result = watch_client(&shared, &mut from_client, &mut to_server) => result,
-        result = tokio::io::copy(&mut from_server, &mut to_client) => result.map(|_| ()),
+        result = watch_client(&shared, &mut from_client, &mut to_server, &deaf) => result,
+        result = forward_answers(&mut from_server, &mut to_client, &deaf) => result,
+    }
+}
+
+/// Until the client is to hear nothing any more.
+async fn forward_answers(
+    server: &mut (impl AsyncRead + Unpin),
+    client: &mut (impl AsyncWrite + Unpin),
+    deaf: &AtomicBool,
+) -> std::io::Result<()> {
+    let mut buffer = vec![0; 16 * 1024];
+    loop {
+        let count = server.read(&mut buffer).await?;
+        if deaf.load(Ordering::Acquire) {
+            std::future::pending::<()>().await;
+        }
+        if count == 0 {
+            return Ok(());
+        }
+        client.write_all(&buffer[..count]).await?;
     }
 }
 
@@ -141,6 +162,7 @@ async fn watch_client(
     shared: &Shared,
     client: &mut (impl AsyncRead + Unpin),
     server: &mut (impl AsyncWrite + Unpin),
+    deaf: &AtomicBool,
 ) -> std::io::Result<()> {
     loop {
         let message = read(client, false).await?;
@@ -151,61 +173,53 @@ async fn watch_client(
         }
     }
     let mut append = None;
-    // Types of the messages of the `append` on its way that passed.
-    let mut passed: Option<String> = None;
+    // Types of the messages of the `append` on its way that passed, if something is to happen.
+    let mut passed: Option<(Mode, String)> = None;
     loop {
         let message = read(client, true).await?;
         let kind = char::from(message[0]);
-        if kind == 'P' && contains(&message, b"from ipledger.append(")
-            || kind == 'P' && contains(&message, b"call ipledger.")
-        {
+        if kind == 'P' && contains(&message, b"call ipledger.append_and_commit(") {
             append = Some(text_at(&message[5..]).to_vec());
         }
         if kind == 'B' {
             let statement = text_at(&message[5 + text_at(&message[5..]).len() + 1..]);
-            let is_append = append.as_deref() == Some(statement);
-            passed = is_append.then(String::new);
-        }
-        if let Some(passed) = &mut passed {
             let mode = *shared.mode.borrow();
-            match mode {
-                Mode::HoldAfter(count) if passed.len() == count => {
-                    shared.trigger(passed);
-                    std::future::pending::<()>().await;
-                }
-                Mode::CutAfter(count) if passed.len() == count => {
-                    shared.trigger(passed);
-                    return Ok(());
-                }
-                _ => passed.push(kind),
+            if append.as_deref() == Some(statement) && mode != Mode::Pass {
+                // Once only: the connections after this one work again.
+                shared.mode.send_replace(Mode::Pass);
+                deaf.store(true, Ordering::Release);
+                passed = Some((mode, String::new()));
             }
+        }
+        if let Some((mode, types)) = &mut passed {
+            if mode.is_after(types) {
+                return shared.trigger(*mode, types).await;
+            }
+            types.push(kind);
         }
         server.write_all(&message).await?;
         // The last message of an exchange has passed: what is held now is the answer.
-        if kind == 'S'
-            && let Some(all) = passed.take()
-        {
-            let mode = *shared.mode.borrow();
-            match mode {
-                Mode::HoldAfter(count) if count == all.len() => {
-                    shared.trigger(&all);
-                    std::future::pending::<()>().await;
-                }
-                Mode::CutAfter(count) if count == all.len() => {
-                    shared.trigger(&all);
-                    return Ok(());
-                }
-                _ => {}
-            }
+        if let Some((mode, types)) = passed.as_ref().filter(|_| kind == 'S') {
+            assert!(mode.is_after(types), "an append has only {types:?}");
+            return shared.trigger(*mode, types).await;
         }
     }
 }
 
+impl Mode {
+    fn is_after(self, types: &str) -> bool {
+        matches!(self, Mode::HoldAfter(count) | Mode::CutAfter(count) if count == types.len())
+    }
+}
+
 impl Shared {
-    /// Once only: the connections after this one work again.
-    fn trigger(&self, passed: &str) {
-        self.mode.send_replace(Mode::Pass);
+    /// Returns when the connection is to be cut.
+    async fn trigger(&self, mode: Mode, passed: &str) -> std::io::Result<()> {
         self.held.send_replace(Some(passed.to_owned()));
+        match mode {
+            Mode::HoldAfter(_) => std::future::pending().await,
+            _ => Ok(()),
+        }
     }
 }
 
