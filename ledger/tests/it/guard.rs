@@ -1,7 +1,7 @@
 //! What the database itself refuses, and what is asserted about it before anything is served.
 
 mod append;
-mod call;
+pub(crate) mod call;
 pub(crate) mod chain;
 mod contention;
 mod crowd;
