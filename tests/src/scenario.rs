@@ -29,9 +29,12 @@ pub const ADDRESS: &str = "10.10.3.30";
 /// The reporter's sandbox.
 pub const FIRST_CONTAINER: &str =
     "a56b06006c6a3e3a1eb26db82b8cd5db008f20627576e3b1c7926776bffc9ed0";
-/// A sandbox of the second pod.
+/// The sandbox of the second pod that is refused.
 pub const SECOND_CONTAINER: &str =
     "b2a431a89ae18c3132eb3708306a901ea5999da64f10f0a23f14ede25602c01c";
+/// The sandbox that the runtime makes for the second pod after that.
+pub const THIRD_CONTAINER: &str =
+    "051a974db72a38d2c226aebbf46f596c62c95e2c527e7dae51d6df52d252bb51";
 /// The cluster's name.
 pub const CLUSTER: &str = "demo";
 

@@ -4,7 +4,7 @@ use std::io::{IsTerminal as _, Write as _};
 
 use anyhow::{Context, Result, ensure};
 use e2e::chain::{Node, Pod};
-use e2e::scenario::{self, ADDRESS, CLUSTER, FIRST_CONTAINER, SECOND_CONTAINER};
+use e2e::scenario::{self, ADDRESS, CLUSTER, FIRST_CONTAINER, SECOND_CONTAINER, THIRD_CONTAINER};
 use e2e::service::Service;
 use e2e::{binaries, table};
 
@@ -29,6 +29,10 @@ async fn main() -> Result<()> {
     let second = scenario::pod("super-pod2", SECOND_CONTAINER)?;
     refusal(&mut screen, &node, &second)?;
     forgery(&mut screen, &service).await?;
+    // A runtime gives a failed sandbox up and tries again with a new one.
+    scenario::delete(&node, &second)?;
+    drop(second);
+    let second = scenario::pod("super-pod2", THIRD_CONTAINER)?;
     hand_over(&mut screen, &node, &first, &second)?;
     history(&mut screen, &service)?;
     scenario::delete(&node, &second)?;
