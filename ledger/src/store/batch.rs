@@ -73,6 +73,14 @@ enum Attempt {
     Lost(Vec<Pending>, String),
 }
 
+/// A batch that the database refuses, as a whole.
+struct Unsettled {
+    batch: Vec<Pending>,
+    error: Error,
+    /// Why an earlier attempt may have been applied all the same.
+    unknown: Option<String>,
+}
+
 /// Why a call did not come through.
 enum Failure {
     /// The database refused: nothing changed.
@@ -172,12 +180,16 @@ impl Lane {
         if batch.is_empty() {
             return;
         }
-        let Err(failed) = self.settle(batch, unknown.clone()).await else {
+        let Err(failed) = self.settle(batch, unknown).await else {
             return;
         };
-        let (batch, error) = *failed;
+        let Unsettled {
+            batch,
+            error,
+            unknown,
+        } = *failed;
         if batch.len() == 1 {
-            answer_all(batch, || clone_failure(&error));
+            answer_all(batch, || told(&error, unknown.as_deref()));
             return;
         }
         // One bad request must not fail its neighbours.
@@ -185,9 +197,10 @@ impl Lane {
         tracing::warn!(error = %error, requests = batch.len(), "batch failed; retrying singly");
         for pending in batch {
             if let Err(failed) = self.settle(vec![pending], unknown.clone()).await {
-                let (alone, error) = *failed;
-                tracing::error!(error = %error, "request failed in the database");
-                answer_all(alone, || clone_failure(&error));
+                tracing::error!(error = %failed.error, "request failed in the database");
+                answer_all(failed.batch, || {
+                    told(&failed.error, failed.unknown.as_deref())
+                });
             }
         }
     }
@@ -197,7 +210,7 @@ impl Lane {
         &mut self,
         mut batch: Vec<Pending>,
         mut unknown: Option<String>,
-    ) -> Result<(), Box<(Vec<Pending>, Error)>> {
+    ) -> Result<(), Box<Unsettled>> {
         let mut failures = 0;
         loop {
             batch = expire(batch, unknown.as_deref(), &self.metrics);
@@ -228,7 +241,11 @@ impl Lane {
                     failures += 1;
                     // Another writer may have been first in a space that was not looked at.
                     if self.refresh().await.is_err() || failures > 1 {
-                        return Err(Box::new((left, error)));
+                        return Err(Box::new(Unsettled {
+                            batch: left,
+                            error,
+                            unknown,
+                        }));
                     }
                     batch = left;
                 }
@@ -519,7 +536,7 @@ async fn fly(connection: Arc<Connection>, flight: Flight, append: Append) -> Lan
 async fn send(connection: &Connection, append: &Append) -> Result<Appended, Failure> {
     match append.send(connection).await {
         // Committed here, perhaps nowhere else: not an acknowledgement.
-        Ok(_) if connection.take_warning() => Err(Failure::Unconfirmed),
+        Ok(_) if connection.has_warned() => Err(Failure::Unconfirmed),
         Ok(appended) => Ok(appended),
         Err(error) if is_lost(&error) => Err(Failure::Lost(describe(&error))),
         Err(error) => Err(Failure::Refused(classify(&error))),
@@ -570,6 +587,16 @@ fn answer(pending: Pending, result: Result<Answer, Error>) {
 fn answer_all(batch: Vec<Pending>, error: impl Fn() -> Error) {
     for pending in batch {
         answer(pending, Err(error()));
+    }
+}
+
+/// What a request is told whose last attempt was refused, by its earlier ones.
+fn told(error: &Error, unknown: Option<&str>) -> Error {
+    match unknown {
+        Some(reason) => Error::OutcomeUnknown {
+            reason: format!("{reason}; then: {error}"),
+        },
+        None => clone_failure(error),
     }
 }
 
