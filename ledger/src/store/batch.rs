@@ -12,9 +12,11 @@ use crate::answer::{
     ReleasedAddress,
 };
 use crate::decide::{
-    Burial, Change, Draft, NewEvent, OpenSpace, Verdict, apply, decide, timestamp,
+    Burial, Change, Draft, NewEvent, OpenSpace, Verdict, apply, bound_cluster, decide,
+    declared_members, timestamp,
 };
 use crate::error::Error;
+use crate::event::Kind;
 use crate::state::SpaceIndex;
 
 /// How long a DEL that found nothing keeps its own late ADD out, in seconds: far longer than any
@@ -239,12 +241,10 @@ impl Lane {
             append.bury(&burial, TOMBSTONE_SECONDS);
             match self.send(&append).await {
                 Ok(Appended::Yes { .. }) => {
-                    let stamp = burial
-                        .token
-                        .as_ref()
-                        .map(|token| self.state.order.stamp(&burial.cluster, &burial.node, token));
-                    let expires_us = self.now_us() + TOMBSTONE_SECONDS * 1_000_000;
-                    let tombstone = crate::state::Tombstone { stamp, expires_us };
+                    let tombstone = crate::state::Tombstone {
+                        token: burial.token,
+                        expires_us: self.now_us() + TOMBSTONE_SECONDS * 1_000_000,
+                    };
                     self.state.order.bury(burial.attachment, tombstone);
                     let epoch = self.state.epoch;
                     let released = Released {
@@ -360,8 +360,8 @@ impl Lane {
                 self.state.pools.set_persisted(event.space, &hold.window);
                 self.state.order.unbury(hold.attachment);
             }
-            if let Some((cluster, node, boot_id)) = boot_of(event) {
-                self.state.order.add_boot(cluster, node, boot_id, true);
+            if let Some((_, _, boot_id)) = boot_of(event) {
+                self.state.order.add_boot(boot_id, true);
             }
         }
         self.state.commit();
@@ -373,6 +373,7 @@ impl Lane {
         let mut windows: Vec<(i32, address::Window, u64)> = Vec::new();
         let mut boots = Vec::new();
         let mut clusters = Vec::new();
+        let mut declared = Vec::new();
         let mut forget = Vec::new();
         for (event, seq) in events {
             if let Change::Hold(hold) = &event.change {
@@ -390,22 +391,28 @@ impl Lane {
                 }
             }
             if let Some((cluster, node, boot_id)) = boot_of(event)
-                && !self.state.order.is_boot_persisted(cluster, node, boot_id)
+                && !self.state.order.is_boot_persisted(boot_id)
             {
                 boots.push((cluster.to_owned(), node.to_owned(), boot_id));
             }
-            if event.payload.kind == crate::event::Kind::ClusterBound {
-                let text = |key: &str| {
-                    let evidence = event.payload.evidence.as_ref()?;
-                    evidence.get(key)?.as_str().map(str::to_owned)
-                };
-                clusters.extend(text("cluster").zip(text("uid")));
+            match event.payload.kind {
+                Kind::ClusterBound => {
+                    let bound = bound_cluster(&event.payload);
+                    clusters.extend(bound.map(|(name, uid)| (name.to_owned(), uid.to_owned())));
+                }
+                Kind::SpaceDeclared => declared.push(OpenSpace {
+                    name: self.state.spaces.get(event.space).name.clone(),
+                    private: None,
+                    members: declared_members(&event.payload),
+                }),
+                _ => {}
             }
         }
         forget.retain(|key| self.state.order.is_known_tombstone(*key));
         append.add_windows(&windows);
         append.add_boots(&boots);
         append.add_clusters(&clusters);
+        append.add_spaces(&declared);
         append.forget(&forget);
     }
 }
