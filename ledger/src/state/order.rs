@@ -41,32 +41,46 @@ struct Boot {
     persisted: bool,
 }
 
+/// The last applied call, and when it was applied, in microseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct LastCall {
+    stamp: Stamp,
+    at_us: i64,
+}
+
 /// Which call came last, for pods and attachments that may hold nothing any more.
 #[derive(Debug, Default)]
 pub struct Order {
     /// By boot id alone: the kernel draws it anew at every start, and a caller that does not know
     /// its node's name is still a caller of that boot.
     boots: HashMap<Uuid, Boot>,
-    recent: HashMap<Key, Stamp>,
-    recent_queue: VecDeque<(i64, Key, Stamp)>,
+    last_boot: u32,
+    recent: HashMap<Key, LastCall>,
+    /// Every `remember`, by its time: which of them may be forgotten.
+    recent_queue: VecDeque<(i64, Key)>,
     tombstones: HashMap<Key, Tombstone>,
 }
 
 impl Order {
     /// Learn of a boot, in the order of first sight.
     pub fn add_boot(&mut self, boot_id: Uuid, persisted: bool) -> BootIndex {
-        let index = self.next_boot();
+        let next = self.next_boot();
         let boot = self.boots.entry(boot_id).or_insert(Boot {
-            index,
+            index: next,
             persisted: false,
         });
         boot.persisted |= persisted;
+        self.last_boot = self.last_boot.max(boot.index.0.get());
         boot.index
     }
 
-    /// Take the newest boot back.
+    /// Take a boot back. Its place is given to another only if it was the last.
     pub(super) fn remove_boot(&mut self, boot_id: Uuid) {
-        self.boots.remove(&boot_id);
+        if let Some(boot) = self.boots.remove(&boot_id)
+            && boot.index.0.get() == self.last_boot
+        {
+            self.last_boot -= 1;
+        }
     }
 
     /// Whether memory knows this boot.
@@ -92,26 +106,25 @@ impl Order {
     }
 
     fn next_boot(&self) -> BootIndex {
-        let next = u32::try_from(self.boots.len() + 1)
-            .ok()
-            .and_then(NonZeroU32::new);
+        let next = self.last_boot.checked_add(1).and_then(NonZeroU32::new);
         BootIndex(next.expect("fewer than 2^32 boots were seen"))
     }
 
     /// Remember the last applied call of a pod's interface or an attachment; gives back what was
     /// remembered before.
-    pub(super) fn remember(&mut self, key: Key, stamp: Stamp, now_us: i64) -> Option<Stamp> {
+    pub(super) fn remember(&mut self, key: Key, stamp: Stamp, at_us: i64) -> Option<LastCall> {
         let old = self.recent.get(&key).copied();
-        let last = old.map_or(stamp, |old| old.max(stamp));
-        self.recent.insert(key, last);
-        self.recent_queue.push_back((now_us, key, stamp));
+        let stamp = old.map_or(stamp, |old| old.stamp.max(stamp));
+        self.recent.insert(key, LastCall { stamp, at_us });
+        self.recent_queue.push_back((at_us, key));
         old
     }
 
-    /// Take the newest `remember` back.
-    pub(super) fn unremember(&mut self, key: Key, old: Option<Stamp>) {
+    /// Take the newest `remember` back. What was before it may have been forgotten meanwhile.
+    pub(super) fn unremember(&mut self, key: Key, old: Option<LastCall>) {
         self.recent_queue.pop_back();
-        match old {
+        let first = self.recent_queue.front().map_or(i64::MAX, |&(at, _)| at);
+        match old.filter(|old| old.at_us >= first) {
             Some(old) => self.recent.insert(key, old),
             None => self.recent.remove(&key),
         };
@@ -119,8 +132,8 @@ impl Order {
 
     /// Forget what no caller can wait for any more.
     pub(super) fn forget_before(&mut self, now_us: i64) {
-        while let Some(&(at, ..)) = self.recent_queue.front()
-            && now_us - at > RECENT_US
+        while let Some(&(at_us, _)) = self.recent_queue.front()
+            && now_us - at_us > RECENT_US
         {
             self.forget_first();
         }
@@ -134,8 +147,11 @@ impl Order {
     }
 
     fn forget_first(&mut self) {
-        if let Some((_, key, stamp)) = self.recent_queue.pop_front()
-            && self.recent.get(&key) == Some(&stamp)
+        if let Some((at_us, key)) = self.recent_queue.pop_front()
+            && self
+                .recent
+                .get(&key)
+                .is_some_and(|last| last.at_us == at_us)
         {
             self.recent.remove(&key);
         }
@@ -144,7 +160,7 @@ impl Order {
     /// The last remembered call for a key.
     #[must_use]
     pub fn last(&self, key: Key) -> Option<Stamp> {
-        self.recent.get(&key).copied()
+        self.recent.get(&key).map(|last| last.stamp)
     }
 
     /// How far back `remember` reaches, in microseconds.

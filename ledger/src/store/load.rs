@@ -143,7 +143,8 @@ async fn windows(client: &Client, state: &mut State) -> Result<(), Error> {
     Ok(())
 }
 
-async fn boots(client: &Client, order: &mut Order) -> Result<(), Error> {
+/// Boots in the order of their first sight. Safe to call again: what is known keeps its place.
+pub(super) async fn boots(client: &Client, order: &mut Order) -> Result<(), Error> {
     let rows = client
         .query("select boot_id from ipledger.boots order by id", &[])
         .await
