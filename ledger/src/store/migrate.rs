@@ -91,6 +91,14 @@ pub(super) fn newest_known() -> i64 {
         .unwrap_or(0)
 }
 
+/// The text of all migrations: whatever function the schema has must stand in it.
+pub(super) fn migrations_text() -> String {
+    MIGRATOR
+        .iter()
+        .map(|migration| migration.sql.as_str())
+        .collect()
+}
+
 /// Versions applied, in order.
 pub(super) async fn applied(connection: &mut PgConnection) -> Result<Vec<i64>, Error> {
     let exists: bool =
