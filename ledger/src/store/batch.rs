@@ -100,10 +100,14 @@ impl Lane {
         }
         #[expect(clippy::cast_precision_loss, reason = "a batch is small")]
         self.metrics.batch_requests.observe(batch.len() as f64);
+        if self.has_unknown_boot(&batch) {
+            self.land_all(flights).await;
+        }
         let Some(connection) = self.connection.clone() else {
             self.land_all(flights).await;
             return self.serve(batch, None).await;
         };
+        self.learn_boots(&batch, &connection).await;
         match self.prepare(batch) {
             Prepared::Ready(ready) => {
                 let (flight, append) = *ready;
@@ -273,6 +277,7 @@ impl Lane {
         let Some(connection) = self.connection.clone() else {
             return Attempt::Again(batch);
         };
+        self.learn_boots(&batch, &connection).await;
         match self.prepare(batch) {
             Prepared::NeedsSpaces(batch, open) => self.open_spaces(batch, &open).await,
             Prepared::Ready(ready) => {
@@ -293,6 +298,22 @@ impl Lane {
                 self.state.roll_back();
                 self.judge(flight.batch, sent).await
             }
+        }
+    }
+
+    fn has_unknown_boot(&self, batch: &[Pending]) -> bool {
+        let mut tokens = batch.iter().filter_map(|pending| pending.command.token());
+        tokens.any(|token| !self.state.order.is_boot_known(token.boot_id))
+    }
+
+    /// A boot that memory does not know may be known to the database, before or after others of
+    /// its node. Rare: once per boot and replica. Only while no change waits.
+    async fn learn_boots(&mut self, batch: &[Pending], connection: &Connection) {
+        if self.has_unknown_boot(batch)
+            && let Err(error) = load::boots(&connection.client, &mut self.state.order).await
+        {
+            // The call that follows meets the same trouble and deals with it.
+            tracing::warn!(error = %error, "the lane cannot read the boots");
         }
     }
 
@@ -412,12 +433,10 @@ impl Lane {
             append.bury(&burial, TOMBSTONE_SECONDS);
             match self.send(&append).await {
                 Ok(Appended::Yes { .. }) => {
-                    let stamp = burial
-                        .token
-                        .as_ref()
-                        .map(|token| self.state.order.stamp(&burial.cluster, &burial.node, token));
-                    let expires_us = self.now_us() + TOMBSTONE_SECONDS * 1_000_000;
-                    let tombstone = Tombstone { stamp, expires_us };
+                    let tombstone = Tombstone {
+                        token: burial.token,
+                        expires_us: self.now_us() + TOMBSTONE_SECONDS * 1_000_000,
+                    };
                     self.state.order.bury(burial.attachment, tombstone);
                     let epoch = self.state.epoch;
                     let released = Released {
