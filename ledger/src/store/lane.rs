@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesOrdered;
 use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
 
 use super::batch::Landing;
 use super::catch_up::{Followed, anchors_stand, catch_up};
@@ -112,8 +113,13 @@ impl Lane {
         Ok(lane)
     }
 
-    /// Serve until every sender is gone and everything accepted is answered.
-    pub(super) async fn run(mut self, mut requests: mpsc::Receiver<Pending>) {
+    /// Serve until told to close, or every sender is gone; and until everything accepted is
+    /// answered.
+    pub(super) async fn run(
+        mut self,
+        mut requests: mpsc::Receiver<Pending>,
+        closing: CancellationToken,
+    ) {
         let mut flights = Flights::new();
         let mut waiting = Vec::with_capacity(self.batch_max);
         loop {
@@ -121,6 +127,7 @@ impl Lane {
             tokio::select! {
                 biased;
                 Some(landing) = flights.next() => self.land(landing, &mut flights).await,
+                () = closing.cancelled(), if !requests.is_closed() => requests.close(),
                 count = requests.recv_many(&mut waiting, self.batch_max), if may_send => {
                     if count == 0 {
                         break;

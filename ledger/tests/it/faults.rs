@@ -2,6 +2,8 @@
 
 mod killed;
 mod load;
+mod neighbours;
+mod pressure;
 mod proxy;
 pub(crate) mod servers;
 mod standby;
