@@ -8,7 +8,10 @@ mod pools;
 mod records;
 mod spaces;
 
+use std::collections::{BTreeSet, HashMap, VecDeque};
+
 use ipnet::IpNet;
+use uuid::Uuid;
 
 pub use order::{BootIndex, Order, Stamp, Tombstone};
 pub use pools::{PoolIndex, Pools, WindowState};
@@ -16,6 +19,7 @@ pub use records::{Class, Record, Slot};
 pub use spaces::{Space, SpaceIndex, Spaces};
 
 use crate::event::encoding::Key;
+use order::LastCall;
 use records::Records;
 
 /// See the module.
@@ -30,9 +34,9 @@ pub struct State {
     /// Epoch of the ledger.
     pub epoch: u32,
     records: Records,
-    /// Addresses that rest, the first to wake on top; entries that no longer hold are skipped.
-    cooling: std::collections::BinaryHeap<std::cmp::Reverse<(i64, Slot)>>,
-    journal: Vec<Undo>,
+    /// Addresses that rest, by the time when they wake, in microseconds.
+    cooling: BTreeSet<(i64, Slot)>,
+    journal: VecDeque<Undo>,
 }
 
 #[derive(Debug)]
@@ -41,6 +45,10 @@ enum Undo {
     Head(SpaceIndex, u64, i64),
     Pool(SpaceIndex, IpNet),
     Window(PoolIndex),
+    Boot(Uuid),
+    Recent(Key, Option<LastCall>),
+    Binding(String),
+    Member(String, String),
 }
 
 impl State {
@@ -73,16 +81,14 @@ impl State {
     /// When the first resting address of a window is free again, in microseconds.
     #[must_use]
     pub fn next_wake(&self, space: SpaceIndex, window: &address::Window) -> Option<i64> {
-        self.cooling
-            .iter()
-            .filter(|entry| {
-                let record = self.records.get(entry.0.1);
-                record.class == Class::Cooling
-                    && record.space == space
-                    && window.contains(record.ip())
-            })
-            .map(|entry| entry.0.0)
-            .min()
+        self.resting_in(space, window).next()
+    }
+
+    fn resting_in(&self, space: SpaceIndex, window: &address::Window) -> impl Iterator<Item = i64> {
+        self.cooling.iter().filter_map(move |&(until, slot)| {
+            let record = self.records.get(slot);
+            (record.space == space && window.contains(record.ip())).then_some(until)
+        })
     }
 
     /// Put an address into a new state. Undone by `roll_back`.
@@ -91,33 +97,99 @@ impl State {
         let old = slot.map(|slot| *self.records.get(slot));
         let slot = slot.unwrap_or_else(|| self.records.next_slot());
         self.replace(slot, old, Some(record));
-        self.journal.push(Undo::Record(slot, old));
+        self.journal.push_back(Undo::Record(slot, old));
         slot
     }
 
-    /// Set the time of record of the batch's events, by space; `put` had only an estimate.
-    pub fn settle(&mut self, times_us: &std::collections::HashMap<SpaceIndex, i64>) {
-        for undo in &self.journal {
-            let Undo::Record(slot, _) = undo else {
+    /// How many changes wait for their commit.
+    #[must_use]
+    pub fn pending_changes(&self) -> usize {
+        self.journal.len()
+    }
+
+    /// The oldest changes are in the ledger, with these times of record by space (there were only
+    /// estimates before). Later ones still wait.
+    pub fn commit_first(&mut self, changes: usize, times_us: &HashMap<SpaceIndex, i64>) {
+        let slots: Vec<Slot> = self
+            .journal
+            .drain(..changes)
+            .filter_map(|undo| match undo {
+                Undo::Record(slot, _) => Some(slot),
+                _ => None,
+            })
+            .collect();
+        // Where a later change waits, what it would go back to is the record that is settled.
+        let mut changed_again: HashMap<Slot, usize> = HashMap::new();
+        for (index, undo) in self.journal.iter().enumerate() {
+            if let Undo::Record(slot, Some(_)) = undo {
+                changed_again.entry(*slot).or_insert(index);
+            }
+        }
+        for slot in slots {
+            let Some(&at_us) = times_us.get(&self.records.get(slot).space) else {
                 continue;
             };
-            let record = self.records.get_mut(*slot);
-            if let Some(&at_us) = times_us.get(&record.space)
-                && record.at_us != at_us
+            match changed_again
+                .get(&slot)
+                .map(|&index| &mut self.journal[index])
             {
-                record.at_us = at_us;
-                if record.class == Class::Cooling {
-                    self.cooling
-                        .push(std::cmp::Reverse((record.cooling_until_us(), *slot)));
-                }
+                Some(Undo::Record(_, Some(old))) => old.at_us = at_us,
+                _ => self.settle(slot, at_us),
             }
+        }
+        for (&space, &at_us) in times_us {
+            self.spaces.set_time(space, at_us);
+        }
+        self.order.forget_excess();
+    }
+
+    fn settle(&mut self, slot: Slot, at_us: i64) {
+        let record = self.records.get_mut(slot);
+        let estimate = (record.cooling_until_us(), slot);
+        record.at_us = at_us;
+        let exact = (record.cooling_until_us(), slot);
+        if self.cooling.remove(&estimate) {
+            self.cooling.insert(exact);
+        }
+    }
+
+    /// The index of a boot, learned now if it was never seen. Undone by `roll_back`.
+    pub fn see_boot(&mut self, boot_id: Uuid) -> BootIndex {
+        if !self.order.is_boot_known(boot_id) {
+            self.journal.push_back(Undo::Boot(boot_id));
+        }
+        self.order.add_boot(boot_id, false)
+    }
+
+    /// Remember the last applied call of a pod's interface or an attachment. Undone by
+    /// `roll_back`.
+    pub fn remember(&mut self, key: Key, stamp: Stamp, at_us: i64) {
+        let old = self.order.remember(key, stamp, at_us);
+        self.journal.push_back(Undo::Recent(key, old));
+    }
+
+    /// Bind a cluster's name, unless it is bound already. Undone by `roll_back`.
+    pub fn bind_cluster(&mut self, cluster: &str, uid: &str) {
+        if self.spaces.bound_uid(cluster).is_none() {
+            self.spaces.bind(cluster, uid);
+            self.journal.push_back(Undo::Binding(cluster.to_owned()));
+        }
+    }
+
+    /// Let a cluster's network name resolve to a space, unless it resolves already. Undone by
+    /// `roll_back`.
+    pub fn join_space(&mut self, cluster: &str, network_name: &str, space: SpaceIndex) {
+        if self.spaces.resolve(cluster, network_name).is_none() {
+            self.spaces.add_member(cluster, network_name, space);
+            let undo = Undo::Member(cluster.to_owned(), network_name.to_owned());
+            self.journal.push_back(undo);
         }
     }
 
     /// Move the head of a space. Undone by `roll_back`.
     pub fn advance(&mut self, space: SpaceIndex, seq: u64, recorded_at_us: i64) {
         let (old_seq, old_at) = self.spaces.advance(space, seq, recorded_at_us);
-        self.journal.push(Undo::Head(space, old_seq, old_at));
+        self.journal.push_back(Undo::Head(space, old_seq, old_at));
     }
 
     /// The pool and the window, recorded now if they are new. Undone by `roll_back`.
@@ -125,14 +197,14 @@ impl State {
         let (pool, new_pool, new_window) = self.pools.record(space, window);
         if new_pool {
             self.spaces.add_pool(space, window.cidr());
-            self.journal.push(Undo::Pool(space, window.cidr()));
+            self.journal.push_back(Undo::Pool(space, window.cidr()));
         }
         if new_window {
             let taken = self.spaces.taken(space, window.family());
             let all = address::count_in_window(window, taken);
             let cooling = self.cooling_in(space, window);
             self.pools.set_counts(pool, window, all - cooling, cooling);
-            self.journal.push(Undo::Window(pool));
+            self.journal.push_back(Undo::Window(pool));
         }
         pool
     }
@@ -149,51 +221,43 @@ impl State {
     }
 
     fn cooling_in(&self, space: SpaceIndex, window: &address::Window) -> u128 {
-        let mut seen = std::collections::HashSet::new();
-        let count = self
-            .cooling
-            .iter()
-            .filter(|entry| {
-                let record = self.records.get(entry.0.1);
-                record.class == Class::Cooling
-                    && record.space == space
-                    && window.contains(record.ip())
-                    && seen.insert(entry.0.1)
-            })
-            .count();
-        count as u128
+        self.resting_in(space, window).count() as u128
     }
 
-    /// Free what has rested long enough. Only between batches: it is not undone.
+    /// Free what has rested long enough. Undone by `roll_back`, like any change. Calls that nobody
+    /// can overtake any more are forgotten for good.
     pub fn wake(&mut self, now_us: i64) {
-        debug_assert!(self.journal.is_empty(), "addresses wake between batches");
-        while let Some(&std::cmp::Reverse((until, slot))) = self.cooling.peek() {
-            if until > now_us {
-                return;
-            }
-            self.cooling.pop();
+        self.order.forget_before(now_us);
+        while let Some(&(until, slot)) = self.cooling.first()
+            && until <= now_us
+        {
             let old = *self.records.get(slot);
-            if old.class == Class::Cooling && old.cooling_until_us() == until {
-                self.replace(
-                    slot,
-                    Some(old),
-                    Some(Record {
-                        class: Class::Free,
-                        ..old
-                    }),
-                );
-            }
+            let free = Record {
+                class: Class::Free,
+                ..old
+            };
+            self.replace(slot, Some(old), Some(free));
+            self.journal.push_back(Undo::Record(slot, Some(old)));
         }
     }
 
-    /// The batch is in the ledger.
+    /// Every change is in the ledger.
     pub fn commit(&mut self) {
         self.journal.clear();
+        self.order.forget_excess();
     }
 
-    /// The batch is not in the ledger: back to what was known before.
+    /// No waiting change is in the ledger: back to what was known before.
     pub fn roll_back(&mut self) {
-        while let Some(undo) = self.journal.pop() {
+        self.roll_back_to(0);
+    }
+
+    /// Only the first so many waiting changes are going into the ledger.
+    pub fn roll_back_to(&mut self, changes: usize) {
+        while self.journal.len() > changes {
+            let Some(undo) = self.journal.pop_back() else {
+                return;
+            };
             match undo {
                 Undo::Record(slot, old) => {
                     let new = *self.records.get(slot);
@@ -207,6 +271,10 @@ impl State {
                     self.pools.remove_pool();
                 }
                 Undo::Window(pool) => self.pools.remove_window(pool),
+                Undo::Boot(boot_id) => self.order.remove_boot(boot_id),
+                Undo::Recent(key, old) => self.order.unremember(key, old),
+                Undo::Binding(cluster) => self.spaces.unbind(&cluster),
+                Undo::Member(cluster, name) => self.spaces.remove_member(&cluster, &name),
             }
         }
     }
@@ -224,9 +292,12 @@ impl State {
         if before != after {
             self.pools.count(record.space, record.ip(), before, after);
         }
-        if let Some(new) = new.filter(|new| new.class == Class::Cooling) {
-            self.cooling
-                .push(std::cmp::Reverse((new.cooling_until_us(), slot)));
+        let resting = |record: &&Record| record.class == Class::Cooling;
+        if let Some(old) = old.as_ref().filter(resting) {
+            self.cooling.remove(&(old.cooling_until_us(), slot));
+        }
+        if let Some(new) = new.as_ref().filter(resting) {
+            self.cooling.insert((new.cooling_until_us(), slot));
         }
         self.records.replace(slot, old.as_ref(), new);
     }

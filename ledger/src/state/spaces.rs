@@ -79,6 +79,16 @@ impl Spaces {
         self.clusters.insert(cluster.to_owned(), uid.to_owned());
     }
 
+    pub(super) fn unbind(&mut self, cluster: &str) {
+        self.clusters.remove(cluster);
+    }
+
+    pub(super) fn remove_member(&mut self, cluster: &str, network_name: &str) {
+        if let Some(names) = self.members.get_mut(cluster) {
+            names.remove(network_name);
+        }
+    }
+
     /// The UID that a cluster's name is bound to.
     #[must_use]
     pub fn bound_uid(&self, cluster: &str) -> Option<&str> {
@@ -155,6 +165,10 @@ impl Spaces {
     /// Remember the hash at a position, to notice a history that was replaced.
     pub fn set_anchor(&mut self, space: SpaceIndex, seq: u64, hash: [u8; 32]) {
         self.all[space.0 as usize].anchor = (seq, hash);
+    }
+
+    pub(super) fn set_time(&mut self, space: SpaceIndex, at_us: i64) {
+        self.all[space.0 as usize].recorded_at_us = at_us;
     }
 
     pub(super) fn advance(&mut self, space: SpaceIndex, seq: u64, at_us: i64) -> (u64, i64) {
