@@ -2,9 +2,10 @@
 
 use http::Method;
 use ipledger_api::operation::Operation;
+use ipledger_client::types::ProblemCode;
 use serde_json::Value;
 
-use crate::support::{Api, document, exchange};
+use crate::support::{Api, Process, document, exchange};
 
 /// Path, method and operation.
 fn operations() -> Vec<(&'static str, &'static str, &'static Value)> {
@@ -27,6 +28,31 @@ fn the_committed_document_is_current() {
         "docs/openapi.json is out of date; write it anew with\n  \
          cargo run -p ipledger-api -- openapi > docs/openapi.json"
     );
+}
+
+#[test]
+fn the_manual_names_every_code_operation_and_setting() {
+    let manual = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/api.md");
+    let manual = std::fs::read_to_string(manual).expect("docs/api.md");
+    for code in ProblemCode::ALL {
+        let retry = if code.is_retryable() { "yes" } else { "no" };
+        let row = format!("| `{}` | {} | {retry} |", code.as_str(), code.status());
+        assert!(manual.contains(&row), "{row}");
+    }
+    for (path, method, _) in operations() {
+        let operation = format!("`{} {path}`", method.to_uppercase());
+        assert!(manual.contains(&operation), "{operation}");
+    }
+    for command in ["serve", "dev"] {
+        let help = Process::command(&[command, "--help"], &[])
+            .output()
+            .unwrap();
+        let help = String::from_utf8(help.stdout).unwrap();
+        let variables = help.split("[env: ").skip(1);
+        for variable in variables.map(|rest| rest.split(['=', ']']).next().unwrap()) {
+            assert!(manual.contains(&format!("`{variable}`")), "{variable}");
+        }
+    }
 }
 
 #[test]

@@ -41,6 +41,7 @@ async fn metrics_tell_requests_and_windows() {
         format!("ipledger_window_cooling_addresses{{{window}}} 0.0"),
         format!("ipledger_window_free_addresses{{{window}}} 252.0"),
         "ipledger_windows_left_out 0".to_owned(),
+        format!("ipledger_build_info{{version=\"{}\"}} 1", env!("CARGO_PKG_VERSION")),
         "# EOF".to_owned(),
     ] {
         assert!(answer.text.lines().any(|found| found == line), "{line}\n{}", answer.text);
@@ -65,4 +66,19 @@ async fn a_request_id_is_echoed_if_it_can_be_and_made_up_if_not() {
         ask(&[("X-Request-Id", &long)]).await,
         "00000000-0000-0000-0000-000000000002"
     );
+}
+
+#[tokio::test]
+async fn a_broken_guard_is_not_ready() {
+    let api = Api::start().await;
+    let sql = api.sql().await;
+    sql.run("alter table ipledger.events disable trigger events_append_only")
+        .await;
+    assert_eq!(
+        api.get("/readyz").await.problem(),
+        (500, "internal".to_owned())
+    );
+    sql.run("alter table ipledger.events enable always trigger events_append_only")
+        .await;
+    assert_eq!(api.get("/readyz").await.status, 200);
 }

@@ -53,7 +53,7 @@ fn parties() -> Vec<Case> {
     ]
 }
 
-fn in_range(range: Value, key: &'static str, value: &str, problem: &str) -> Case {
+fn in_range(range: &Value, key: &'static str, value: &str, problem: &str) -> Case {
     let body = allocate_from("c1", &json!([range]));
     Case::wrong("/v1/allocate", &body, key, value, problem)
 }
@@ -76,67 +76,67 @@ fn ranges() -> Vec<Case> {
         count(0),
         count(17),
         in_range(
-            json!({"range": ""}),
+            &json!({"range": ""}),
             "ranges[0].range",
             "",
             "is not a CIDR; write one such as 10.0.0.0/24, or 10.0.0.5-10.0.0.9/24",
         ),
         in_range(
-            json!({"range": "10.10.3.0"}),
+            &json!({"range": "10.10.3.0"}),
             "ranges[0].range",
             "10.10.3.0",
             "has no prefix length; write it behind the address, such as 10.10.3.0/24",
         ),
         in_range(
-            json!({"range": "10.10.3.0/33"}),
+            &json!({"range": "10.10.3.0/33"}),
             "ranges[0].range",
             "10.10.3.0/33",
             "has the prefix length \"33\"; IPv4 takes the numbers 1 to 32 without leading zeros",
         ),
         in_range(
-            json!({"range": "0.0.0.0/0"}),
+            &json!({"range": "0.0.0.0/0"}),
             "ranges[0].range",
             "0.0.0.0/0",
             "has the prefix length \"0\"; IPv4 takes the numbers 1 to 32 without leading zeros",
         ),
         in_range(
-            with("range_start", "10.10.4.1"),
+            &with("range_start", "10.10.4.1"),
             "ranges[0].range_start",
             "10.10.4.1",
             "is outside 10.10.3.0/24; the usable addresses are 10.10.3.1 to 10.10.3.254",
         ),
         in_range(
-            with("range_start", "10.10.3.0"),
+            &with("range_start", "10.10.3.0"),
             "ranges[0].range_start",
             "10.10.3.0",
             "is the network address of 10.10.3.0/24; the first usable address is 10.10.3.1",
         ),
         in_range(
-            with("range_end", "10.10.3.255"),
+            &with("range_end", "10.10.3.255"),
             "ranges[0].range_end",
             "10.10.3.255",
             "is the broadcast address of 10.10.3.0/24; the last usable address is 10.10.3.254",
         ),
         in_range(
-            with("range_end", "fd00::1"),
+            &with("range_end", "fd00::1"),
             "ranges[0].range_end",
             "fd00::1",
             "is IPv6, but range 10.10.3.0/24 is IPv4; it belongs with an IPv6 range",
         ),
         in_range(
-            json!({"range": "10.10.3.0/24", "range_start": "10.10.3.9", "range_end": "10.10.3.5"}),
+            &json!({"range": "10.10.3.0/24", "range_start": "10.10.3.9", "range_end": "10.10.3.5"}),
             "ranges[0].range_end",
             "10.10.3.5",
             "is before range_start 10.10.3.9; swap the two or correct one",
         ),
         in_range(
-            json!({"range": "10.10.3.0/24", "exclude": ["10.10.3.7", "10.10.3.x"]}),
+            &json!({"range": "10.10.3.0/24", "exclude": ["10.10.3.7", "10.10.3.x"]}),
             "ranges[0].exclude[1]",
             "10.10.3.x",
             "is not an IP address; write one such as 10.0.0.5 or 2001:db8::5",
         ),
         in_range(
-            json!({"range": "10.10.3.0/24", "exclude": ["10.10.3.0/24"]}),
+            &json!({"range": "10.10.3.0/24", "exclude": ["10.10.3.0/24"]}),
             "ranges[0].exclude",
             "10.10.3.0/24",
             "leaves no address of 10.10.3.1 to 10.10.3.254; exclude less or widen the range",
