@@ -59,7 +59,7 @@ pub(super) enum Command {
     /// Forward only, under a lock, so several replicas may start it at once. Refused against a
     /// newer schema and a PostgreSQL older than 14. Needs a role that may create roles, or
     /// <database>_migrator after the first time.
-    Migrate(Database),
+    Migrate(Migrate),
     /// Run everything on this machine: PostgreSQL, migrations and the service.
     ///
     /// Finds the PostgreSQL server binaries, keeps a cluster in a directory of its own with
@@ -82,6 +82,18 @@ pub(super) struct Database {
         hide_env_values = true
     )]
     pub(super) database_url: String,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Migrate {
+    #[command(flatten)]
+    pub(super) database: Database,
+    /// File with the password that the services' role <database>_app gets.
+    ///
+    /// IPLEDGER_APP_PASSWORD may hold the password itself. Without either the role keeps what
+    /// it has: none at first, so only peer, trust or certificate authentication let it in.
+    #[arg(long, env = "IPLEDGER_APP_PASSWORD_FILE", value_name = "FILE")]
+    pub(super) app_password_file: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

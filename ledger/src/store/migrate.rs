@@ -53,6 +53,30 @@ pub async fn migrate(database_url: &str) -> Result<Migrated, Error> {
     })
 }
 
+/// Give the services' role `<database>_app` its password. PostgreSQL hashes it as its
+/// `password_encryption` says.
+///
+/// # Errors
+/// [`Error::Database`] if the caller may not, or the schema is not there yet.
+pub async fn set_app_password(database_url: &str, password: &str) -> Result<(), Error> {
+    let pool = PgPoolOptions::new()
+        .max_connections(1)
+        .acquire_timeout(Duration::from_secs(5))
+        .connect(database_url)
+        .await?;
+    // ALTER ROLE takes no parameters, so the server quotes them itself.
+    let statement: String = sqlx::query_scalar(
+        "select format('alter role %I password %L', current_database() || '_app', $1::text)",
+    )
+    .bind(password)
+    .fetch_one(&pool)
+    .await?;
+    let altered = sqlx::raw_sql(sqlx::AssertSqlSafe(statement)).execute(&pool).await;
+    pool.close().await;
+    altered?;
+    Ok(())
+}
+
 /// One line if the server is too old.
 pub(super) async fn assert_server(connection: &mut PgConnection) -> Result<(), Error> {
     let row = sqlx::query(
