@@ -35,12 +35,7 @@ impl Connection {
     }
 
     async fn connect(database_url: &str) -> Result<Connection, Error> {
-        let mut config: tokio_postgres::Config =
-            database_url
-                .parse()
-                .map_err(|error: tokio_postgres::Error| {
-                    Error::Guard(format!("database url: {}", describe(&error)))
-                })?;
+        let mut config = parse(database_url)?;
         config
             .application_name("ipledger lane")
             .connect_timeout(CONNECT_TIMEOUT);
@@ -85,6 +80,15 @@ impl Connection {
     pub(super) fn has_warned(&self) -> bool {
         self.warned.load(Ordering::Acquire)
     }
+}
+
+/// A URL as this driver reads it; the other one takes any scheme for its own.
+pub(super) fn parse(database_url: &str) -> Result<tokio_postgres::Config, Error> {
+    database_url
+        .parse()
+        .map_err(|error: tokio_postgres::Error| {
+            Error::Guard(format!("database url: {}", describe(&error)))
+        })
 }
 
 /// Server messages below a warning say nothing about an outcome.
