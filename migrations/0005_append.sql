@@ -114,7 +114,8 @@ $$;
 --   heads     spaces that the decision looked at, in ascending order of id, and their positions
 --   e_*       events, grouped by space in the order of `heads`
 --   r_*       addresses that were freed on the way (before they were held again, if they were)
---   a_*       addresses as they are after the batch, with their holder
+--   a_*       addresses as they are after the batch, with their holder; the first `fresh` of them
+--             were never used before
 --   wanted    attachments that are allocated here: a tombstone refuses them
 --   notes     rare side records, or NULL
 --   confirm   write even without rows, so that the commit waits for the synchronous standby
@@ -129,7 +130,7 @@ create function ipledger.append(
     a_cluster text[], a_network text[], a_container_id text[], a_ifname text[],
     a_namespace text[], a_pod text[], a_pod_uid text[], a_node text[],
     a_boot_id uuid[], a_boottime_ns bigint[], a_content bigint[], a_cooldown int[],
-    wanted bytea[], notes jsonb, burial jsonb, confirm boolean
+    fresh int, wanted bytea[], notes jsonb, burial jsonb, confirm boolean
 ) returns table (
     outcome text, space_id int, seq bigint, hash bytea, recorded_at timestamptz, epoch int
 )
@@ -270,7 +271,31 @@ begin
         where a.space_id = r.space_id and a.ip = r.ip;
     end if;
 
-    if cardinality(a_space) > 0 then
+    -- Never used before: a plain insert, which costs a fifth less than one that looks for a
+    -- conflict first.
+    if fresh > 0 then
+        insert into ipledger.addresses (
+            space_id, ip, step, seq, recorded_at, pool, allocated_seq, allocated_at, attachment,
+            owner, position, cluster, network, container_id, ifname, namespace, pod, pod_uid,
+            node, boot_id, boottime_ns, content, cooldown_seconds, released_at, cooling_until)
+        select u.space_id, u.ip, u.step, u.seq, u.at, u.pool, u.allocated_seq, u.at, u.attachment,
+            u.owner, u.position, u.cluster, u.network, u.container_id, u.ifname, u.namespace,
+            u.pod, u.pod_uid, u.node, u.boot_id, u.boottime_ns, u.content, u.cooldown,
+            case when u.step % 2 = 1 then u.at end,
+            case when u.step % 2 = 1 and u.cooldown > 0
+                then u.at + u.cooldown * interval '1 second' end
+        from (
+            select x.*, times[array_position(head_space, x.space_id)] as at
+            from unnest(a_space, a_ip, a_step, a_seq, a_pool, a_allocated_seq, a_attachment,
+                a_owner, a_position, a_cluster, a_network, a_container_id, a_ifname, a_namespace,
+                a_pod, a_pod_uid, a_node, a_boot_id, a_boottime_ns, a_content, a_cooldown)
+                with ordinality x (space_id, ip, step, seq, pool, allocated_seq, attachment,
+                owner, position, cluster, network, container_id, ifname, namespace, pod, pod_uid,
+                node, boot_id, boottime_ns, content, cooldown, nth)
+            where x.nth <= fresh
+        ) u;
+    end if;
+    if cardinality(a_space) > fresh then
         insert into ipledger.addresses as a (
             space_id, ip, step, seq, recorded_at, pool, allocated_seq, allocated_at, attachment,
             owner, position, cluster, network, container_id, ifname, namespace, pod, pod_uid,
@@ -286,9 +311,10 @@ begin
             from unnest(a_space, a_ip, a_step, a_seq, a_pool, a_allocated_seq, a_attachment,
                 a_owner, a_position, a_cluster, a_network, a_container_id, a_ifname, a_namespace,
                 a_pod, a_pod_uid, a_node, a_boot_id, a_boottime_ns, a_content, a_cooldown)
-                x (space_id, ip, step, seq, pool, allocated_seq, attachment, owner, position,
-                cluster, network, container_id, ifname, namespace, pod, pod_uid, node, boot_id,
-                boottime_ns, content, cooldown)
+                with ordinality x (space_id, ip, step, seq, pool, allocated_seq, attachment,
+                owner, position, cluster, network, container_id, ifname, namespace, pod, pod_uid,
+                node, boot_id, boottime_ns, content, cooldown, nth)
+            where x.nth > fresh
         ) u
         on conflict (space_id, ip) do update set
             step = excluded.step, seq = excluded.seq, recorded_at = excluded.recorded_at,

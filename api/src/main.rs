@@ -1,1 +1,5 @@
-fn main() {}
+//! The program `ipledger-api`; see `ipledger-api --help`.
+
+fn main() -> std::process::ExitCode {
+    ipledger_api::cli::main()
+}

@@ -4,4 +4,5 @@
 //! Times are RFC 3339 text in UTC with microseconds; addresses are canonical text; durations
 //! carry their unit in the name.
 
+pub mod blocking;
 pub mod types;

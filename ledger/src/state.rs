@@ -8,6 +8,8 @@ mod pools;
 mod records;
 mod spaces;
 
+use std::collections::VecDeque;
+
 use ipnet::IpNet;
 
 pub use order::{BootIndex, Order, Stamp, Tombstone};
@@ -32,7 +34,7 @@ pub struct State {
     records: Records,
     /// Addresses that rest, the first to wake on top; entries that no longer hold are skipped.
     cooling: std::collections::BinaryHeap<std::cmp::Reverse<(i64, Slot)>>,
-    journal: Vec<Undo>,
+    journal: VecDeque<Undo>,
 }
 
 #[derive(Debug)]
@@ -91,33 +93,47 @@ impl State {
         let old = slot.map(|slot| *self.records.get(slot));
         let slot = slot.unwrap_or_else(|| self.records.next_slot());
         self.replace(slot, old, Some(record));
-        self.journal.push(Undo::Record(slot, old));
+        self.journal.push_back(Undo::Record(slot, old));
         slot
     }
 
-    /// Set the time of record of the batch's events, by space; `put` had only an estimate.
-    pub fn settle(&mut self, times_us: &std::collections::HashMap<SpaceIndex, i64>) {
-        for undo in &self.journal {
+    /// How many changes wait for their commit.
+    #[must_use]
+    pub fn pending_changes(&self) -> usize {
+        self.journal.len()
+    }
+
+    /// The oldest changes are in the ledger, with these times of record by space (there were only
+    /// estimates before). Later ones still wait.
+    pub fn commit_first(
+        &mut self,
+        changes: usize,
+        times_us: &std::collections::HashMap<SpaceIndex, i64>,
+    ) {
+        for undo in self.journal.drain(..changes) {
             let Undo::Record(slot, _) = undo else {
                 continue;
             };
-            let record = self.records.get_mut(*slot);
+            let record = self.records.get_mut(slot);
             if let Some(&at_us) = times_us.get(&record.space)
                 && record.at_us != at_us
             {
                 record.at_us = at_us;
                 if record.class == Class::Cooling {
                     self.cooling
-                        .push(std::cmp::Reverse((record.cooling_until_us(), *slot)));
+                        .push(std::cmp::Reverse((record.cooling_until_us(), slot)));
                 }
             }
+        }
+        for (&space, &at_us) in times_us {
+            self.spaces.set_time(space, at_us);
         }
     }
 
     /// Move the head of a space. Undone by `roll_back`.
     pub fn advance(&mut self, space: SpaceIndex, seq: u64, recorded_at_us: i64) {
         let (old_seq, old_at) = self.spaces.advance(space, seq, recorded_at_us);
-        self.journal.push(Undo::Head(space, old_seq, old_at));
+        self.journal.push_back(Undo::Head(space, old_seq, old_at));
     }
 
     /// The pool and the window, recorded now if they are new. Undone by `roll_back`.
@@ -125,14 +141,14 @@ impl State {
         let (pool, new_pool, new_window) = self.pools.record(space, window);
         if new_pool {
             self.spaces.add_pool(space, window.cidr());
-            self.journal.push(Undo::Pool(space, window.cidr()));
+            self.journal.push_back(Undo::Pool(space, window.cidr()));
         }
         if new_window {
             let taken = self.spaces.taken(space, window.family());
             let all = address::count_in_window(window, taken);
             let cooling = self.cooling_in(space, window);
             self.pools.set_counts(pool, window, all - cooling, cooling);
-            self.journal.push(Undo::Window(pool));
+            self.journal.push_back(Undo::Window(pool));
         }
         pool
     }
@@ -164,9 +180,8 @@ impl State {
         count as u128
     }
 
-    /// Free what has rested long enough. Only between batches: it is not undone.
+    /// Free what has rested long enough. Undone by `roll_back`, like any change.
     pub fn wake(&mut self, now_us: i64) {
-        debug_assert!(self.journal.is_empty(), "addresses wake between batches");
         while let Some(&std::cmp::Reverse((until, slot))) = self.cooling.peek() {
             if until > now_us {
                 return;
@@ -182,18 +197,27 @@ impl State {
                         ..old
                     }),
                 );
+                self.journal.push_back(Undo::Record(slot, Some(old)));
             }
         }
     }
 
-    /// The batch is in the ledger.
+    /// Every change is in the ledger.
     pub fn commit(&mut self) {
         self.journal.clear();
     }
 
-    /// The batch is not in the ledger: back to what was known before.
+    /// No waiting change is in the ledger: back to what was known before.
     pub fn roll_back(&mut self) {
-        while let Some(undo) = self.journal.pop() {
+        self.roll_back_to(0);
+    }
+
+    /// Only the first so many waiting changes are going into the ledger.
+    pub fn roll_back_to(&mut self, changes: usize) {
+        while self.journal.len() > changes {
+            let Some(undo) = self.journal.pop_back() else {
+                return;
+            };
             match undo {
                 Undo::Record(slot, old) => {
                     let new = *self.records.get(slot);

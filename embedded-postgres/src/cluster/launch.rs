@@ -1,12 +1,11 @@
 //! From the binaries to a server that accepts connections.
 
 use std::fs::{self, File};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
-
-use std::os::unix::process::CommandExt;
 
 use crate::account::Account;
 use crate::home::Home;

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 
 use embedded_postgres::{Cluster, Settings};
 use rustix::process::Signal;
@@ -98,28 +98,40 @@ async fn a_pid_file_that_names_a_stranger_is_no_obstacle_and_no_verdict_on_the_s
     let dir = temporary();
     started(dir.path()).await.stop().await.unwrap();
     let cluster_dir = dir.path().join("cluster");
-    let mut stranger = stranger(&cluster_dir);
+    let stranger = Stranger::of_the_server(&cluster_dir);
     let pid_file = cluster_dir.join("postmaster.pid");
     fs::write(
         &pid_file,
-        format!("{}\n{}\n", stranger.id(), cluster_dir.display()),
+        format!("{}\n{}\n", stranger.0.id(), cluster_dir.display()),
     )
     .unwrap();
 
     let cluster = started(dir.path()).await;
-    assert!(runs(stranger.id()));
-    stranger.kill().unwrap();
-    stranger.wait().unwrap();
+    assert!(runs(stranger.0.id()));
     cluster.stop().await.unwrap();
 }
 
 /// A process of the account that the server runs as: PostgreSQL would take it for a server.
-fn stranger(cluster_dir: &Path) -> Child {
-    let mut command = Command::new("sleep");
-    command.arg("600");
-    if is_root() {
-        let owner = fs::metadata(cluster_dir).expect("the cluster");
-        command.uid(owner.uid()).gid(owner.gid());
+struct Stranger(Child);
+
+impl Stranger {
+    fn of_the_server(cluster_dir: &Path) -> Self {
+        let mut command = Command::new("sleep");
+        command
+            .arg("600")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        if is_root() {
+            let owner = fs::metadata(cluster_dir).expect("the cluster");
+            command.uid(owner.uid()).gid(owner.gid());
+        }
+        Self(command.spawn().expect("sleep"))
     }
-    command.spawn().expect("sleep")
+}
+
+impl Drop for Stranger {
+    fn drop(&mut self) {
+        self.0.kill().expect("kill the stranger");
+        self.0.wait().expect("reap the stranger");
+    }
 }

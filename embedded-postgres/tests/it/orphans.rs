@@ -2,12 +2,12 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
 
 use embedded_postgres::{Cluster, Settings};
-use rustix::process::Signal;
 
 use crate::support::{
-    Supervised, binaries, commit_row, kill, rows, server_processes, start, temporary, until,
+    Supervised, binaries, commit_row, rows, server_processes, start, temporary, until,
     with_postgres,
 };
 
@@ -55,35 +55,58 @@ async fn without_setpriv_the_next_start_stops_the_server_that_was_left() {
             .all(|process| !server_processes(dir.path()).contains(process))
     );
     assert_eq!(rows(&cluster.url("postgres")).await, "1,2");
+    let log = fs::read_to_string(cluster.log_path()).unwrap();
+    assert!(!log.contains("not properly shut down"), "{log}");
     cluster.stop().await.unwrap();
+}
+
+/// What initdb is still working on.
+fn unfinished(dir: &Path) -> Option<PathBuf> {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    let mut paths = entries.map(|entry| entry.path());
+    paths.find(|path| path.to_string_lossy().contains("cluster.unfinished."))
+}
+
+/// Starts an owner in `dir` and kills it as soon as initdb has written something. Returns
+/// whether that was early enough.
+async fn kill_during_initdb(dir: &Path) -> bool {
+    let mut command = with_postgres();
+    command
+        .arg("--data-dir")
+        .arg(dir)
+        .args(["--", "/bin/sh", "-c", ":"]);
+    let mut owner = command.spawn().expect("with-postgres");
+    let begun = || unfinished(dir).is_some_and(|path| path.join("PG_VERSION").exists());
+    until("initdb is at work", || {
+        begun() || dir.join("cluster").exists()
+    })
+    .await;
+    owner.kill().expect("kill with-postgres");
+    owner.wait().expect("reap with-postgres");
+    !dir.join("cluster").exists()
 }
 
 #[tokio::test]
 async fn a_kill_while_the_cluster_is_made_is_repaired_by_the_next_start() {
-    let dir = temporary();
-    let mut owner = with_postgres()
-        .arg("--data-dir")
-        .arg(dir.path())
-        .args(["--", "/bin/sh", "-c", "exit 0"])
-        .spawn()
-        .unwrap();
-    let unfinished = || {
-        let entries = fs::read_dir(dir.path()).into_iter().flatten().flatten();
-        entries
-            .map(|entry| entry.path())
-            .find(|path| path.to_string_lossy().contains("cluster.unfinished."))
-    };
-    until("initdb is at work", || {
-        unfinished().is_some_and(|path| path.join("base").exists())
-    })
-    .await;
-    kill(owner.id(), Signal::KILL);
-    owner.wait().unwrap();
-    assert!(!dir.path().join("cluster").exists());
+    let mut dir = temporary();
+    for _ in 0..10 {
+        if kill_during_initdb(dir.path()).await {
+            break;
+        }
+        until("the server ended", || {
+            server_processes(dir.path()).is_empty()
+        })
+        .await;
+        dir = temporary();
+    }
+    assert!(
+        unfinished(dir.path()).is_some(),
+        "no kill came before the end of initdb"
+    );
 
     let cluster = start(Settings::durable(dir.path())).await.unwrap();
     commit_row(&cluster.url("postgres"), 1).await;
-    assert_eq!(unfinished(), None);
+    assert_eq!(unfinished(dir.path()), None);
     cluster.stop().await.unwrap();
 }
 

@@ -73,7 +73,14 @@ impl Pools {
             .find(|known| known.window == *window)
     }
 
-    /// Say that the database knows every window.
+    /// Say that the database knows every window: true whenever no change waits.
+    pub fn set_all_persisted(&mut self) {
+        for known in self.all.iter_mut().flat_map(|pool| &mut pool.windows) {
+            known.persisted = true;
+        }
+    }
+
+    /// Say that the database knows this window.
     pub fn set_persisted(&mut self, space: SpaceIndex, window: &Window) {
         if let Some(pool) = self.by_cidr.get(&(space, window.cidr())) {
             let windows = &mut self.all[pool.0 as usize].windows;

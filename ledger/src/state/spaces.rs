@@ -157,6 +157,10 @@ impl Spaces {
         self.all[space.0 as usize].anchor = (seq, hash);
     }
 
+    pub(super) fn set_time(&mut self, space: SpaceIndex, at_us: i64) {
+        self.all[space.0 as usize].recorded_at_us = at_us;
+    }
+
     pub(super) fn advance(&mut self, space: SpaceIndex, seq: u64, at_us: i64) -> (u64, i64) {
         let space = &mut self.all[space.0 as usize];
         let old = (space.seq, space.recorded_at_us);

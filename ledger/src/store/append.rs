@@ -16,7 +16,7 @@ pub(super) const APPEND_SQL: &str = "\
     select outcome, space_id, seq, hash, (extract(epoch from recorded_at) * 1000000)::bigint, epoch \
     from ipledger.append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, \
     $16::text[]::cidr[], $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, \
-    $31, $32, $33, $34::text::jsonb, $35::text::jsonb, $36)";
+    $31, $32, $33, $34, $35::text::jsonb, $36::text::jsonb, $37)";
 
 /// The columns of one call. Every event column has one entry per event, and so on.
 #[derive(Debug, Default)]
@@ -25,6 +25,8 @@ pub(super) struct Append {
     events: EventColumns,
     freed: FreedColumns,
     addresses: AddressColumns,
+    /// How many of the addresses, all at the front, were never used before.
+    fresh: i32,
     wanted: Vec<Vec<u8>>,
     notes: serde_json::Map<String, Value>,
     burial: Option<Value>,
@@ -103,6 +105,8 @@ struct Touched<'a> {
     step: u32,
     seq: u64,
     began_with_release: bool,
+    /// It was never used before.
+    is_fresh: bool,
 }
 
 impl Append {
@@ -139,6 +143,10 @@ impl Append {
                 touch(&mut touched, (space, ip), step, event, *seq);
             }
         }
+        let mut touched: Vec<_> = touched.into_iter().collect();
+        touched.sort_by_key(|(_, touched)| !touched.is_fresh);
+        self.fresh = i32::try_from(touched.iter().filter(|(_, t)| t.is_fresh).count())
+            .expect("a batch is small");
         for ((space, ip), touched) in touched {
             self.add_address(space, ip, &touched);
         }
@@ -292,6 +300,7 @@ impl Append {
                     &a.boottime_ns,
                     &a.content,
                     &a.cooldown,
+                    &self.fresh,
                     &self.wanted,
                     &notes,
                     &burial,
@@ -327,6 +336,7 @@ fn touch<'a>(
         step,
         seq,
         began_with_release: is_release,
+        is_fresh: step == 0,
     });
     entry.step = step;
     entry.seq = seq;

@@ -1,21 +1,20 @@
 //! One batch: decide all, append once, answer each.
 
-use std::collections::{BTreeMap, HashMap};
+mod finish;
+mod notes;
+
+use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::append::{Append, Appended, Head};
-use super::connection::{describe, is_lost};
-use super::lane::{Lane, Pending};
+use super::connection::{Connection, classify, describe, is_lost};
+use super::lane::{Flights, Lane, Pending};
 use super::load;
-use crate::answer::{
-    Allocated, AllocatedAddress, Answer, HoldReleased, ImportOutcome, Imported, Receipt, Released,
-    ReleasedAddress,
-};
-use crate::decide::{
-    Burial, Change, Draft, NewEvent, OpenSpace, Verdict, apply, decide, timestamp,
-};
+use crate::answer::{Answer, Released};
+use crate::decide::{Burial, Draft, NewEvent, OpenSpace, Verdict, apply, decide};
 use crate::error::Error;
-use crate::state::SpaceIndex;
+use crate::state::{SpaceIndex, Tombstone};
 
 /// How long a DEL that found nothing keeps its own late ADD out, in seconds: far longer than any
 /// runtime waits for an ADD.
@@ -35,6 +34,33 @@ enum Decided {
     Buries(Burial),
 }
 
+/// A batch that was decided and applied to memory.
+pub(super) struct Flight {
+    batch: Vec<Pending>,
+    decided: Vec<Decided>,
+    events: Vec<(NewEvent, u64)>,
+    /// Positions of the spaces that were looked at, before the batch.
+    before: HashMap<SpaceIndex, u64>,
+    /// How many changes of memory are its own.
+    changes: usize,
+}
+
+/// A flight and what the database said.
+pub(super) struct Landing {
+    flight: Flight,
+    sent: Result<Appended, Failure>,
+    duration_seconds: f64,
+    event_count: usize,
+    confirmed: bool,
+}
+
+/// A batch as far as memory can take it.
+enum Prepared {
+    Ready(Box<(Flight, Append)>),
+    /// Spaces must exist first.
+    NeedsSpaces(Vec<Pending>, Vec<OpenSpace>),
+}
+
 /// What became of an attempt.
 enum Attempt {
     /// Every request has its answer, but these must leave a tombstone.
@@ -47,37 +73,131 @@ enum Attempt {
     Lost(Vec<Pending>, String),
 }
 
+/// Why a call did not come through.
+enum Failure {
+    /// The database refused: nothing changed.
+    Refused(Error),
+    /// The connection went away: not known.
+    Lost(String),
+    /// Committed, but not confirmed by the standby.
+    Unconfirmed,
+}
+
 impl Lane {
-    /// Answer every request of a batch.
-    pub(super) async fn serve(&mut self, batch: Vec<Pending>) {
+    /// Decide a batch and send it, behind the one that may be on its way.
+    pub(super) async fn launch(&mut self, batch: Vec<Pending>, flights: &mut Flights) {
         let batch: Vec<Pending> = batch.into_iter().filter_map(begin).collect();
         if batch.is_empty() {
             return;
         }
         #[expect(clippy::cast_precision_loss, reason = "a batch is small")]
         self.metrics.batch_requests.observe(batch.len() as f64);
-        if let Err(failed) = self.settle(batch).await {
-            let (batch, error) = *failed;
-            if batch.len() == 1 {
-                answer_all(batch, || clone_failure(&error));
-                return;
+        let Some(connection) = self.connection.clone() else {
+            self.land_all(flights).await;
+            return self.serve(batch, None).await;
+        };
+        match self.prepare(batch) {
+            Prepared::Ready(ready) => {
+                let (flight, append) = *ready;
+                flights.push_back(Box::pin(fly(connection, flight, append)));
             }
-            // One bad request must not fail its neighbours.
-            self.metrics.retried_singly.inc();
-            tracing::warn!(error = %error, requests = batch.len(), "batch failed; retrying singly");
-            for pending in batch {
-                if let Err(failed) = self.settle(vec![pending]).await {
-                    let (alone, error) = *failed;
-                    tracing::error!(error = %error, "request failed in the database");
-                    answer_all(alone, || clone_failure(&error));
+            Prepared::NeedsSpaces(batch, _) => {
+                self.land_all(flights).await;
+                self.serve(batch, None).await;
+            }
+        }
+    }
+
+    /// Take the answer of the first flight in. If it failed, the later ones were decided on
+    /// heads that never came to be: take all back and go on one by one.
+    pub(super) async fn land(&mut self, landing: Landing, flights: &mut Flights) {
+        use futures_util::StreamExt as _;
+        self.count(&landing);
+        let Landing {
+            flight,
+            sent,
+            confirmed,
+            ..
+        } = landing;
+        if let Ok(Appended::Yes { heads, epoch }) = sent {
+            self.unconfirmed &= !confirmed;
+            let times = self.accept(&flight, &heads, epoch);
+            let burials = flight.reply(&times, epoch, self);
+            if !burials.is_empty() {
+                self.land_all(flights).await;
+                let alive = self.bury_all(burials).await;
+                self.serve(alive, None).await;
+            }
+            return;
+        }
+        let mut failed = vec![(flight, sent)];
+        let mut burials = Vec::new();
+        while let Some(landing) = flights.next().await {
+            self.count(&landing);
+            let Landing { flight, sent, .. } = landing;
+            match sent {
+                // It touched other spaces: it is in the ledger, and memory follows the stream.
+                Ok(Appended::Yes { heads, epoch }) => {
+                    let times = self.times(&heads);
+                    burials.extend(flight.reply(&times, epoch, self));
                 }
+                sent => failed.push((flight, sent)),
+            }
+        }
+        self.state.roll_back();
+        for (flight, sent) in failed {
+            match self.judge(flight.batch, sent).await {
+                Attempt::Done(_) => {}
+                Attempt::Again(batch) | Attempt::Failed(batch, _) => {
+                    self.follow_or_warn().await;
+                    self.serve(batch, None).await;
+                }
+                Attempt::Lost(batch, reason) => self.serve(batch, Some(reason)).await,
+            }
+        }
+        let alive = self.bury_all(burials).await;
+        self.serve(alive, None).await;
+    }
+
+    async fn land_all(&mut self, flights: &mut Flights) {
+        use futures_util::StreamExt as _;
+        while let Some(landing) = flights.next().await {
+            Box::pin(self.land(landing, flights)).await;
+        }
+    }
+
+    /// Answer every request of a batch, with nothing else on its way. `unknown` says why an
+    /// earlier attempt may have been applied.
+    async fn serve(&mut self, batch: Vec<Pending>, unknown: Option<String>) {
+        if batch.is_empty() {
+            return;
+        }
+        let Err(failed) = self.settle(batch, unknown.clone()).await else {
+            return;
+        };
+        let (batch, error) = *failed;
+        if batch.len() == 1 {
+            answer_all(batch, || clone_failure(&error));
+            return;
+        }
+        // One bad request must not fail its neighbours.
+        self.metrics.retried_singly.inc();
+        tracing::warn!(error = %error, requests = batch.len(), "batch failed; retrying singly");
+        for pending in batch {
+            if let Err(failed) = self.settle(vec![pending], unknown.clone()).await {
+                let (alone, error) = *failed;
+                tracing::error!(error = %error, "request failed in the database");
+                answer_all(alone, || clone_failure(&error));
             }
         }
     }
 
     /// Try until each request has its answer or its deadline is over.
-    async fn settle(&mut self, mut batch: Vec<Pending>) -> Result<(), Box<(Vec<Pending>, Error)>> {
-        let mut unknown: Option<String> = None;
+    async fn settle(
+        &mut self,
+        mut batch: Vec<Pending>,
+        mut unknown: Option<String>,
+    ) -> Result<(), Box<(Vec<Pending>, Error)>> {
         let mut failures = 0;
         loop {
             batch = expire(batch, unknown.as_deref(), &self.metrics);
@@ -98,9 +218,7 @@ impl Lane {
                 }
                 Attempt::Again(left) => {
                     batch = left;
-                    if let Err(error) = self.refresh().await {
-                        tracing::warn!(error = %error, "the lane cannot follow the ledger");
-                    }
+                    self.follow_or_warn().await;
                 }
                 Attempt::Lost(left, reason) => {
                     batch = left;
@@ -135,22 +253,45 @@ impl Lane {
     }
 
     async fn attempt(&mut self, batch: Vec<Pending>) -> Attempt {
+        let Some(connection) = self.connection.clone() else {
+            return Attempt::Again(batch);
+        };
+        match self.prepare(batch) {
+            Prepared::NeedsSpaces(batch, open) => self.open_spaces(batch, &open).await,
+            Prepared::Ready(ready) => {
+                let (flight, append) = *ready;
+                let landing = fly(connection, flight, append).await;
+                self.count(&landing);
+                let Landing {
+                    flight,
+                    sent,
+                    confirmed,
+                    ..
+                } = landing;
+                if let Ok(Appended::Yes { heads, epoch }) = sent {
+                    self.unconfirmed &= !confirmed;
+                    let times = self.accept(&flight, &heads, epoch);
+                    return Attempt::Done(flight.reply(&times, epoch, self));
+                }
+                self.state.roll_back();
+                self.judge(flight.batch, sent).await
+            }
+        }
+    }
+
+    /// Decide every request in turn, each on what the ones before it will leave.
+    fn prepare(&mut self, batch: Vec<Pending>) -> Prepared {
         let now_us = self.now_us();
+        let base = self.state.pending_changes();
         self.state.wake(now_us);
-        let before: BTreeMap<SpaceIndex, u64> = self
-            .state
-            .spaces
-            .iter()
-            .map(|(index, space)| (index, space.seq))
-            .collect();
         let mut decided = Vec::with_capacity(batch.len());
         let mut events: Vec<(NewEvent, u64)> = Vec::with_capacity(batch.len());
-        let mut seen: Vec<SpaceIndex> = Vec::new();
+        let mut before: HashMap<SpaceIndex, u64> = HashMap::new();
         for pending in &batch {
             match decide(&self.state, &pending.command, now_us) {
                 Verdict::Append(new, draft) => {
+                    self.note_heads(&mut before, new.iter().map(|event| event.space));
                     let seqs = apply(&mut self.state, &new, now_us);
-                    seen.extend(new.iter().map(|event| event.space));
                     let (first, count) = (events.len(), new.len());
                     events.extend(new.into_iter().zip(seqs));
                     decided.push(Decided::Appends {
@@ -160,64 +301,79 @@ impl Lane {
                     });
                 }
                 Verdict::Answer(answer, spaces) => {
-                    seen.extend(spaces);
+                    self.note_heads(&mut before, spaces);
                     decided.push(Decided::Answers(answer));
                 }
                 Verdict::Refuse(refusal, spaces) => {
-                    seen.extend(spaces);
+                    self.note_heads(&mut before, spaces);
                     decided.push(Decided::Refuses(refusal));
                 }
                 Verdict::Bury(burial) => decided.push(Decided::Buries(burial)),
                 Verdict::Open(open) => {
-                    self.state.roll_back();
-                    return self.open_spaces(batch, &open).await;
+                    self.state.roll_back_to(base);
+                    return Prepared::NeedsSpaces(batch, open);
                 }
             }
         }
-        seen.sort_unstable();
-        seen.dedup();
-        let mut append = Append::new(
-            seen.iter()
-                .map(|&space| (self.state.spaces.get(space).id, before[&space])),
-        );
+        let heads = before
+            .iter()
+            .map(|(&space, &seq)| (self.state.spaces.get(space).id, seq));
+        let mut append = Append::new(heads);
         append.add_events(&self.state, &events);
         self.add_notes(&mut append, &events);
         for (suspects, cleared) in batch.iter().filter_map(|pending| pending.suspects.clone()) {
             append.add_suspects(suspects, cleared);
         }
         append.confirm = self.unconfirmed;
-        match self.send(&append).await {
-            Ok(Appended::Yes { heads, epoch }) => {
-                let times = self.accept(&heads, epoch, &events);
-                Attempt::Done(reply(
-                    batch,
-                    decided,
-                    &Batch {
-                        events,
-                        times,
-                        before,
-                        epoch,
-                    },
-                    self,
-                ))
-            }
-            Ok(Appended::Moved | Appended::Held) => {
-                self.state.roll_back();
-                self.metrics.moved.inc();
-                Attempt::Again(batch)
-            }
+        let changes = self.state.pending_changes() - base;
+        Prepared::Ready(Box::new((
+            Flight {
+                batch,
+                decided,
+                events,
+                before,
+                changes,
+            },
+            append,
+        )))
+    }
+
+    fn note_heads(
+        &self,
+        before: &mut HashMap<SpaceIndex, u64>,
+        spaces: impl IntoIterator<Item = SpaceIndex>,
+    ) {
+        for space in spaces {
+            before
+                .entry(space)
+                .or_insert_with(|| self.state.spaces.get(space).seq);
+        }
+    }
+
+    /// What follows from a call that did not append.
+    async fn judge(&mut self, batch: Vec<Pending>, sent: Result<Appended, Failure>) -> Attempt {
+        match sent {
             Ok(Appended::Tombstone) => {
-                self.state.roll_back();
-                let connection = self.connection.as_ref().expect("it just answered");
+                let Some(connection) = self.connection.clone() else {
+                    return Attempt::Again(batch);
+                };
                 match load::tombstones(&connection.client, &mut self.state.order).await {
                     Ok(()) => Attempt::Again(batch),
                     Err(error) => Attempt::Failed(batch, error),
                 }
             }
-            Err(failure) => {
-                self.state.roll_back();
-                self.fail(batch, failure)
+            Ok(_) => {
+                self.metrics.moved.inc();
+                self.contended_at = Some(Instant::now());
+                Attempt::Again(batch)
             }
+            Err(failure) => self.fail(batch, failure),
+        }
+    }
+
+    async fn follow_or_warn(&mut self) {
+        if let Err(error) = self.refresh().await {
+            tracing::warn!(error = %error, "the lane cannot follow the ledger");
         }
     }
 
@@ -244,7 +400,7 @@ impl Lane {
                         .as_ref()
                         .map(|token| self.state.order.stamp(&burial.cluster, &burial.node, token));
                     let expires_us = self.now_us() + TOMBSTONE_SECONDS * 1_000_000;
-                    let tombstone = crate::state::Tombstone { stamp, expires_us };
+                    let tombstone = Tombstone { stamp, expires_us };
                     self.state.order.bury(burial.attachment, tombstone);
                     let epoch = self.state.epoch;
                     let released = Released {
@@ -257,9 +413,7 @@ impl Lane {
                 // Another replica allocated it: follow, and decide again.
                 Ok(_) => {
                     alive.push(pending);
-                    if let Err(error) = self.refresh().await {
-                        tracing::warn!(error = %error, "the lane cannot follow the ledger");
-                    }
+                    self.follow_or_warn().await;
                 }
                 // Nothing was held, so trying again is harmless.
                 Err(failure) => {
@@ -278,29 +432,20 @@ impl Lane {
     }
 
     async fn send(&mut self, append: &Append) -> Result<Appended, Failure> {
-        let Some(connection) = self.connection.as_ref() else {
-            return Err(Failure::Refused(Error::Unavailable {
+        match self.connection.clone() {
+            Some(connection) => send(&connection, append).await,
+            None => Err(Failure::Refused(Error::Unavailable {
                 reason: "not connected".into(),
-            }));
-        };
-        connection.take_warning();
-        let started = Instant::now();
-        let sent = append.send(connection).await;
+            })),
+        }
+    }
+
+    fn count(&self, landing: &Landing) {
         self.metrics
             .append_seconds
-            .observe(started.elapsed().as_secs_f64());
-        match sent {
-            // Committed here, perhaps nowhere else: not an acknowledgement.
-            Ok(_) if connection.take_warning() => Err(Failure::Unconfirmed),
-            Ok(appended) => {
-                if matches!(appended, Appended::Yes { .. }) {
-                    self.metrics.events.inc_by(append.event_count() as u64);
-                    self.unconfirmed &= !append.confirm;
-                }
-                Ok(appended)
-            }
-            Err(error) if is_lost(&error) => Err(Failure::Lost(describe(&error))),
-            Err(error) => Err(Failure::Refused(super::connection::classify(&error))),
+            .observe(landing.duration_seconds);
+        if matches!(landing.sent, Ok(Appended::Yes { .. })) {
+            self.metrics.events.inc_by(landing.event_count as u64);
         }
     }
 
@@ -325,246 +470,60 @@ impl Lane {
     }
 
     /// The batch is in the ledger: make memory exact. Gives the time of record per space.
-    fn accept(
-        &mut self,
-        heads: &[Head],
-        epoch: u32,
-        events: &[(NewEvent, u64)],
-    ) -> HashMap<SpaceIndex, i64> {
-        let mut times = HashMap::with_capacity(heads.len());
+    fn accept(&mut self, flight: &Flight, heads: &[Head], epoch: u32) -> HashMap<SpaceIndex, i64> {
+        let times = self.times(heads);
         for head in heads {
-            let Some(space) = self.state.spaces.index_of_id(head.space_id) else {
-                continue;
-            };
-            debug_assert_eq!(
-                head.seq,
-                self.state.spaces.get(space).seq,
-                "positions were foreseen"
-            );
-            self.state.spaces.set_anchor(space, head.seq, head.hash);
-            if let Some(at_us) = head.recorded_at_us {
-                times.insert(space, at_us);
-                self.state.advance(space, head.seq, at_us);
+            if let Some(space) = self.state.spaces.index_of_id(head.space_id) {
+                self.state.spaces.set_anchor(space, head.seq, head.hash);
             }
         }
-        let appended: HashMap<SpaceIndex, i64> = events
+        let appended: HashMap<SpaceIndex, i64> = flight
+            .events
             .iter()
             .filter_map(|(event, _)| Some((event.space, *times.get(&event.space)?)))
             .collect();
-        self.state.settle(&appended);
+        self.state.commit_first(flight.changes, &appended);
         if epoch > 0 {
             self.state.epoch = epoch;
         }
-        for (event, _) in events {
-            if let Change::Hold(hold) = &event.change {
-                self.state.pools.set_persisted(event.space, &hold.window);
-                self.state.order.unbury(hold.attachment);
-            }
-            if let Some((cluster, node, boot_id)) = boot_of(event) {
-                self.state.order.add_boot(cluster, node, boot_id, true);
-            }
-        }
-        self.state.commit();
+        self.set_persisted(&flight.events);
         times
     }
 
-    /// Side records that the database does not have yet.
-    fn add_notes(&self, append: &mut Append, events: &[(NewEvent, u64)]) {
-        let mut windows: Vec<(i32, address::Window, u64)> = Vec::new();
-        let mut boots = Vec::new();
-        let mut clusters = Vec::new();
-        let mut forget = Vec::new();
-        for (event, seq) in events {
-            if let Change::Hold(hold) = &event.change {
-                let id = self.state.spaces.get(event.space).id;
-                let known = self.state.pools.find_window(event.space, &hold.window);
-                let is_new = known.is_none_or(|known| !known.persisted)
-                    && !windows
-                        .iter()
-                        .any(|(of, window, _)| *of == id && *window == hold.window);
-                if is_new {
-                    windows.push((id, hold.window.clone(), *seq));
-                }
-                if hold.token.is_some() {
-                    forget.push(hold.attachment);
-                }
-            }
-            if let Some((cluster, node, boot_id)) = boot_of(event)
-                && !self.state.order.is_boot_persisted(cluster, node, boot_id)
-            {
-                boots.push((cluster.to_owned(), node.to_owned(), boot_id));
-            }
-            if event.payload.kind == crate::event::Kind::ClusterBound {
-                let text = |key: &str| {
-                    let evidence = event.payload.evidence.as_ref()?;
-                    evidence.get(key)?.as_str().map(str::to_owned)
-                };
-                clusters.extend(text("cluster").zip(text("uid")));
-            }
-        }
-        forget.retain(|key| self.state.order.is_known_tombstone(*key));
-        append.add_windows(&windows);
-        append.add_boots(&boots);
-        append.add_clusters(&clusters);
-        append.forget(&forget);
+    fn times(&self, heads: &[Head]) -> HashMap<SpaceIndex, i64> {
+        heads
+            .iter()
+            .filter_map(|head| {
+                Some((
+                    self.state.spaces.index_of_id(head.space_id)?,
+                    head.recorded_at_us?,
+                ))
+            })
+            .collect()
     }
 }
 
-enum Failure {
-    /// The database refused: nothing changed.
-    Refused(Error),
-    /// The connection went away: not known.
-    Lost(String),
-    /// Committed, but not confirmed by the standby.
-    Unconfirmed,
-}
-
-struct Batch {
-    events: Vec<(NewEvent, u64)>,
-    times: HashMap<SpaceIndex, i64>,
-    before: BTreeMap<SpaceIndex, u64>,
-    epoch: u32,
-}
-
-fn reply(
-    batch: Vec<Pending>,
-    decided: Vec<Decided>,
-    done: &Batch,
-    lane: &Lane,
-) -> Vec<(Pending, Burial)> {
-    let mut burials = Vec::new();
-    for (pending, decided) in batch.into_iter().zip(decided) {
-        match decided {
-            Decided::Buries(burial) => burials.push((pending, burial)),
-            Decided::Refuses(refusal) => answer(pending, Err(Error::Refused(refusal))),
-            Decided::Answers(given) => {
-                let exact = done.exact(given, lane);
-                answer(pending, Ok(exact));
-            }
-            Decided::Appends {
-                first,
-                count,
-                draft,
-            } => {
-                let made = done.finish(&draft, first, count, lane);
-                answer(pending, Ok(made));
-            }
-        }
-    }
-    burials
-}
-
-impl Batch {
-    fn receipt(&self, index: usize) -> Receipt {
-        let (event, seq) = &self.events[index];
-        Receipt {
-            step: event.target.map_or(0, |(_, step)| step),
-            seq: *seq,
-            recorded_at: timestamp(self.times.get(&event.space).copied().unwrap_or(0)),
-        }
-    }
-
-    fn released(&self, index: usize, lane: &Lane) -> Option<ReleasedAddress> {
-        let (event, _) = &self.events[index];
-        let (ip, _) = event.target?;
-        let space = lane.state.spaces.get(event.space).name.clone();
-        Some(ReleasedAddress {
-            ip,
-            space,
-            receipt: self.receipt(index),
-        })
-    }
-
-    fn finish(&self, draft: &Draft, first: usize, count: usize, lane: &Lane) -> Answer {
-        match draft {
-            Draft::Allocated(chosen) => {
-                let addresses = chosen
-                    .iter()
-                    .filter_map(|&(index, pool)| {
-                        let (event, _) = &self.events[first + index];
-                        Some(AllocatedAddress {
-                            ip: event.target?.0,
-                            space: lane.state.spaces.get(event.space).name.clone(),
-                            pool,
-                            receipt: Some(self.receipt(first + index)),
-                        })
-                    })
-                    .collect();
-                Answer::Allocated(Allocated {
-                    addresses,
-                    repeated: false,
-                    dry_run: false,
-                    epoch: self.epoch,
-                })
-            }
-            Draft::Released => Answer::Released(Released {
-                released: (first..first + count)
-                    .filter_map(|index| self.released(index, lane))
-                    .collect(),
-                stale: false,
-                epoch: self.epoch,
-            }),
-            Draft::HoldReleased => Answer::HoldReleased(HoldReleased {
-                released: self
-                    .released(first, lane)
-                    .expect("a release has an address"),
-                repeated: false,
-                epoch: self.epoch,
-            }),
-            Draft::Imported => {
-                let receipt = self.receipt(first);
-                Answer::Imported(Imported {
-                    outcome: ImportOutcome::Imported,
-                    step: receipt.step,
-                    seq: receipt.seq,
-                })
-            }
-            Draft::ClusterBound(uid) => Answer::ClusterBound(uid.clone()),
-            Draft::SpaceDeclared(name) => Answer::SpaceDeclared(name.clone()),
-        }
-    }
-
-    /// A repeat of a neighbour in the same batch carries an estimate of its time: put the right
-    /// one in.
-    fn exact(&self, mut given: Answer, lane: &Lane) -> Answer {
-        let correct = |space: &str, receipt: &mut Receipt| {
-            let Some(index) = lane.state.spaces.find(space) else {
-                return;
-            };
-            let is_of_batch = self
-                .before
-                .get(&index)
-                .is_some_and(|&seq| receipt.seq > seq);
-            if let Some(&at_us) = self.times.get(&index).filter(|_| is_of_batch) {
-                receipt.recorded_at = timestamp(at_us);
-            }
-        };
-        match &mut given {
-            Answer::Allocated(allocated) => {
-                for address in &mut allocated.addresses {
-                    if let Some(receipt) = &mut address.receipt {
-                        correct(&address.space, receipt);
-                    }
-                }
-            }
-            Answer::HoldReleased(released) => {
-                correct(&released.released.space, &mut released.released.receipt);
-            }
-            _ => {}
-        }
-        given
+/// Send a batch on its way.
+async fn fly(connection: Arc<Connection>, flight: Flight, append: Append) -> Landing {
+    let started = Instant::now();
+    let sent = send(&connection, &append).await;
+    Landing {
+        flight,
+        sent,
+        duration_seconds: started.elapsed().as_secs_f64(),
+        event_count: append.event_count(),
+        confirmed: append.confirm,
     }
 }
 
-fn boot_of(event: &NewEvent) -> Option<(&str, &str, uuid::Uuid)> {
-    let token = event.payload.token?;
-    let cluster = &event.payload.attachment.as_ref()?.cluster;
-    let owner = event.payload.owner.as_ref();
-    Some((
-        cluster,
-        owner.and_then(|o| o.node.as_deref()).unwrap_or_default(),
-        token.boot_id,
-    ))
+async fn send(connection: &Connection, append: &Append) -> Result<Appended, Failure> {
+    match append.send(connection).await {
+        // Committed here, perhaps nowhere else: not an acknowledgement.
+        Ok(_) if connection.take_warning() => Err(Failure::Unconfirmed),
+        Ok(appended) => Ok(appended),
+        Err(error) if is_lost(&error) => Err(Failure::Lost(describe(&error))),
+        Err(error) => Err(Failure::Refused(classify(&error))),
+    }
 }
 
 /// Begin with a request, unless its caller is gone or its deadline is over.

@@ -60,6 +60,7 @@ pub(super) async fn catch_up(client: &Client, state: &mut State) -> Result<Follo
         state.epoch = load::epoch(client).await?;
     }
     state.commit();
+    state.pools.set_all_persisted();
     Ok(Followed::Yes)
 }
 

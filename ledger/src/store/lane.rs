@@ -1,11 +1,19 @@
 //! The writer lane: takes what is waiting, without a timer, and decides it together.
+//!
+//! While the database works on one batch the next is decided and sent behind it, on the heads
+//! that the first will leave. If the first fails, the second finds other heads, changes nothing,
+//! and both are decided again.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
+use futures_util::StreamExt;
+use futures_util::stream::FuturesOrdered;
 use tokio::sync::{mpsc, oneshot};
 
+use super::batch::Landing;
 use super::catch_up::{Followed, anchors_stand, catch_up};
 use super::connection::Connection;
 use super::load;
@@ -18,6 +26,14 @@ use crate::state::State;
 
 /// How often an idle lane looks at what other writers did, so that counts and order stay fresh.
 const IDLE: Duration = Duration::from_secs(1);
+/// Batches on their way at once. A third would only make the batches smaller.
+const FLIGHTS: usize = 2;
+/// After another writer was first, the lane sends one batch at a time for so long: a second one
+/// would be in vain too often.
+const CONTENDED: Duration = Duration::from_millis(50);
+
+/// Batches on their way, the first sent in front.
+pub(super) type Flights = FuturesOrdered<Pin<Box<dyn Future<Output = Landing> + Send>>>;
 
 /// A request on its way to the lane.
 pub(super) struct Pending {
@@ -59,12 +75,14 @@ impl Progress {
 pub(super) struct Lane {
     pub(super) state: State,
     pub(super) database_url: String,
-    pub(super) connection: Option<Connection>,
+    pub(super) connection: Option<Arc<Connection>>,
     pub(super) clock: SharedClock,
     /// The database's clock less ours, in microseconds.
     pub(super) clock_offset_us: i64,
     /// A commit may be missing on the standby: the next one must wait for it.
     pub(super) unconfirmed: bool,
+    /// When another writer was last first.
+    pub(super) contended_at: Option<Instant>,
     pub(super) metrics: Metrics,
     pub(super) batch_max: usize,
 }
@@ -84,34 +102,45 @@ impl Lane {
             clock,
             clock_offset_us: 0,
             unconfirmed: false,
+            contended_at: None,
             metrics,
             batch_max,
         };
         let connection = Connection::open(database_url).await?;
         lane.reload(&connection).await?;
-        lane.connection = Some(connection);
+        lane.connection = Some(Arc::new(connection));
         Ok(lane)
     }
 
     /// Serve until every sender is gone and everything accepted is answered.
     pub(super) async fn run(mut self, mut requests: mpsc::Receiver<Pending>) {
+        let mut flights = Flights::new();
         let mut waiting = Vec::with_capacity(self.batch_max);
         loop {
+            let may_send = flights.len() < self.flights_allowed();
             tokio::select! {
                 biased;
-                count = requests.recv_many(&mut waiting, self.batch_max) => {
+                Some(landing) = flights.next() => self.land(landing, &mut flights).await,
+                count = requests.recv_many(&mut waiting, self.batch_max), if may_send => {
                     if count == 0 {
-                        return;
+                        break;
                     }
-                    let depth = requests.len();
-                    self.metrics.waiting.set(i64::try_from(depth).unwrap_or(i64::MAX));
-                    let batch = std::mem::take(&mut waiting);
-                    waiting.reserve(self.batch_max);
-                    self.serve(batch).await;
+                    let depth = i64::try_from(requests.len()).unwrap_or(i64::MAX);
+                    self.metrics.waiting.set(depth);
+                    let batch = std::mem::replace(&mut waiting, Vec::with_capacity(self.batch_max));
+                    self.launch(batch, &mut flights).await;
                 }
-                () = tokio::time::sleep(IDLE) => self.look_around().await,
+                () = tokio::time::sleep(IDLE), if flights.is_empty() => self.look_around().await,
             }
         }
+        while let Some(landing) = flights.next().await {
+            self.land(landing, &mut flights).await;
+        }
+    }
+
+    fn flights_allowed(&self) -> usize {
+        let contended = self.contended_at.is_some_and(|at| at.elapsed() < CONTENDED);
+        if contended { 1 } else { FLIGHTS }
     }
 
     /// The database's time now, in microseconds, as well as it is known.
@@ -125,23 +154,20 @@ impl Lane {
         }
     }
 
-    /// A connection, and memory at the heads that it shows.
+    /// A connection, and memory at the heads that it shows. Only while no change waits.
     pub(super) async fn refresh(&mut self) -> Result<(), Error> {
-        if self
+        debug_assert_eq!(self.state.pending_changes(), 0, "no batch is on its way");
+        let kept = self
             .connection
-            .as_ref()
-            .is_some_and(|connection| connection.client.is_closed())
-        {
-            self.connection = None;
-        }
-        let is_new = self.connection.is_none();
-        if is_new {
-            self.connection = Some(Connection::open(&self.database_url).await?);
-        }
-        let connection = self.connection.take().expect("it was just opened");
-        let followed = self.follow(&connection, is_new).await;
+            .take()
+            .filter(|connection| !connection.client.is_closed());
+        let is_new = kept.is_none();
+        let connection = match kept {
+            Some(connection) => connection,
+            None => Arc::new(Connection::open(&self.database_url).await?),
+        };
         // After an error the connection is not trusted with a decision any more.
-        followed?;
+        self.follow(&connection, is_new).await?;
         self.connection = Some(connection);
         Ok(())
     }

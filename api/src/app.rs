@@ -1,0 +1,82 @@
+//! What all requests share.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use axum::body::Bytes;
+use ledger::{Ledger, SharedClock};
+use uuid::Uuid;
+
+use crate::config::ServeConfig;
+use crate::metrics::Metrics;
+use crate::problem::Explainer;
+
+/// Makes the ids of requests that come without one.
+pub trait IdSource: Send + Sync + 'static {
+    /// A new id.
+    fn next(&self) -> Uuid;
+}
+
+/// UUIDs of version 7: they sort by time.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemIds;
+
+impl IdSource for SystemIds {
+    fn next(&self) -> Uuid {
+        Uuid::now_v7()
+    }
+}
+
+/// A shared source of ids.
+pub type SharedIds = Arc<dyn IdSource>;
+
+/// What all requests share.
+pub(crate) struct App {
+    pub(crate) ledger: Ledger,
+    pub(crate) clock: SharedClock,
+    pub(crate) ids: SharedIds,
+    pub(crate) config: ServeConfig,
+    pub(crate) metrics: Metrics,
+    pub(crate) explainer: Explainer,
+    pub(crate) documents: Documents,
+    stopping: AtomicBool,
+}
+
+/// Documents that are written once.
+pub(crate) struct Documents {
+    /// `/openapi.json`.
+    pub(crate) openapi: Bytes,
+    /// `/`.
+    pub(crate) page: Bytes,
+}
+
+impl App {
+    pub(crate) fn new(
+        ledger: Ledger,
+        clock: SharedClock,
+        ids: SharedIds,
+        config: ServeConfig,
+        documents: Documents,
+    ) -> Self {
+        let metrics = Metrics::new(&ledger);
+        Self {
+            ledger,
+            clock,
+            ids,
+            config,
+            metrics,
+            explainer: Explainer::default(),
+            documents,
+            stopping: AtomicBool::new(false),
+        }
+    }
+
+    /// From here on `/readyz` says no, so that nobody sends new work.
+    pub(crate) fn stop(&self) {
+        self.stopping.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,86 @@
+//! Refusals that are worth a second look: who is in the way, and since when.
+
+use std::time::Duration;
+
+use ipledger_client::types::ProblemCode;
+use ledger::{Error, Hold, Ledger, Refusal};
+use tokio::sync::Semaphore;
+
+use super::ledger::Keys;
+use super::{Failure, holder, holder_of};
+use crate::app::App;
+
+/// How many refusals are explained at a time. A full pool is asked for again and again by every
+/// pod that wants it; the reads for the text must not add to the load then.
+const AT_A_TIME: usize = 4;
+/// How long an explanation may take. Without one the refusal itself stands.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Looks up what makes a refusal understandable.
+#[derive(Debug)]
+pub struct Explainer {
+    permits: Semaphore,
+}
+
+impl Default for Explainer {
+    fn default() -> Self {
+        Self {
+            permits: Semaphore::new(AT_A_TIME),
+        }
+    }
+}
+
+impl App {
+    /// The failure for an error of the ledger, with holder or oldest hold where they matter.
+    pub(crate) async fn explain(&self, error: Error, keys: Keys) -> Failure {
+        let found = match &error {
+            Error::Refused(
+                refusal @ (Refusal::AddressTaken { .. } | Refusal::Exhausted { .. }),
+            ) => self.explainer.look(&self.ledger, refusal).await,
+            _ => None,
+        };
+        let failure = Failure::from_ledger(error, keys, self.clock.now());
+        match found {
+            Some(hold) => failure.with_hold(&hold),
+            None => failure,
+        }
+    }
+}
+
+impl Explainer {
+    async fn look(&self, ledger: &Ledger, refusal: &Refusal) -> Option<Hold> {
+        let _permit = self.permits.try_acquire().ok()?;
+        let read = async {
+            match refusal {
+                Refusal::AddressTaken { hold, .. } => ledger.describe(hold).await,
+                Refusal::Exhausted { space, window, .. } => ledger.oldest_hold(space, window).await,
+                _ => Ok(None),
+            }
+        };
+        match tokio::time::timeout(PATIENCE, read).await {
+            Ok(Ok(hold)) => hold,
+            Ok(Err(error)) => {
+                tracing::warn!(kind = error.kind(), %error, "a refusal stays unexplained");
+                None
+            }
+            Err(_) => None,
+        }
+    }
+}
+
+impl Failure {
+    fn with_hold(mut self, hold: &Hold) -> Self {
+        let holder = holder_of(hold);
+        let words = holder::in_words(&holder);
+        if self.code() == ProblemCode::AddressTaken {
+            self.0.detail.push_str(" by ");
+            self.0.detail.push_str(&words);
+            return self.held_by(holder);
+        }
+        self.0.detail.push_str("; the oldest hold is ");
+        self.0.detail.push_str(&holder.address);
+        self.0.detail.push_str(" of ");
+        self.0.detail.push_str(&words);
+        self
+    }
+}

@@ -1,0 +1,66 @@
+//! The routes, one file per resource.
+
+mod addresses;
+mod clusters;
+mod events;
+mod garbage;
+mod holds;
+mod imports;
+mod pages;
+mod pools;
+mod ranges;
+mod service;
+mod spaces;
+mod unmatched;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Bytes;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::app::{App, Documents};
+use crate::openapi;
+
+/// The router, and the documents that describe it.
+pub(crate) fn assemble() -> (Router<Arc<App>>, Documents) {
+    let (router, document) = router().split_for_parts();
+    let document = openapi::complete(document);
+    let documents = Documents {
+        page: Bytes::from(pages::index(&document)),
+        openapi: Bytes::from(openapi::text(&document)),
+    };
+    let router = router
+        .fallback(unmatched::route)
+        .method_not_allowed_fallback(unmatched::method);
+    (router, documents)
+}
+
+/// The OpenAPI document as text, as `/openapi.json` and `ipledger-api openapi` give it.
+#[must_use]
+pub fn openapi_text() -> String {
+    openapi::text(&openapi::complete(router().into_openapi()))
+}
+
+fn router() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::with_openapi(openapi::base())
+        .routes(routes!(addresses::allocate))
+        .routes(routes!(addresses::release))
+        .routes(routes!(addresses::look_up))
+        .routes(routes!(holds::list))
+        .routes(routes!(holds::release))
+        .routes(routes!(imports::import))
+        .routes(routes!(events::list))
+        .routes(routes!(spaces::list, spaces::declare))
+        .routes(routes!(clusters::bind))
+        .routes(routes!(pools::list_pools))
+        .routes(routes!(pools::list_windows))
+        .routes(routes!(ranges::check))
+        .routes(routes!(garbage::collect))
+        .routes(routes!(service::health))
+        .routes(routes!(service::ready))
+        .routes(routes!(service::metrics))
+        .routes(routes!(service::openapi))
+        .routes(routes!(pages::page))
+}

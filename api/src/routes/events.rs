@@ -1,0 +1,88 @@
+//! Events: the ledger itself, row by row.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::{Extension, Json};
+use ipledger_client::types::EventPage;
+use ledger::EventQuery;
+use utoipa::IntoParams;
+
+use crate::app::App;
+use crate::check;
+use crate::context::RequestContext;
+use crate::input::{Cursor, Query};
+use crate::openapi::problems::ListInSpaceProblems;
+use crate::problem::Failure;
+use crate::wire;
+
+const USUAL_LIMIT: u32 = 500;
+const MOST: u32 = 5000;
+
+/// Which events.
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(
+    dead_code,
+    reason = "read parameter by parameter; here for the documentation"
+)]
+pub(super) struct EventsQuery {
+    /// Name of the space.
+    space: String,
+    /// Only events about this address.
+    address: Option<String>,
+    /// How many events a page has at most.
+    #[param(minimum = 1, maximum = 5000, default = 500)]
+    limit: Option<u32>,
+    /// `next` of the page before, with the same other parameters.
+    cursor: Option<String>,
+}
+
+/// List events
+///
+/// In order of position, oldest first, which is the order of commit and of cause. With an
+/// address it is the history of that address.
+#[utoipa::path(
+    get, path = "/v1/events", operation_id = "list_events", tag = "history",
+    params(EventsQuery),
+    responses(
+        (status = 200, description = "A page of events.", body = EventPage),
+        ListInSpaceProblems,
+    ),
+)]
+pub(super) async fn list(
+    State(app): State<Arc<App>>,
+    Extension(context): Extension<Arc<RequestContext>>,
+    mut query: Query,
+) -> Result<Json<EventPage>, Failure> {
+    let space = query.required("space")?;
+    check::space("space", &space)?;
+    let address = query.address("address")?;
+    let limit = query.limit(USUAL_LIMIT, MOST)?;
+    let given = query.text("cursor");
+    query.end()?;
+    let address_text = address.map(|ip| ip.to_string());
+    let parameters = [
+        ("space", Some(space.as_str())),
+        ("address", address_text.as_deref()),
+    ];
+    let cursor = Cursor::new("events", parameters);
+    let after_seq: u64 = given.map_or(Ok(0), |text| cursor.read(&text))?;
+    let query = EventQuery {
+        space,
+        address,
+        after_seq,
+        // One more than asked for tells whether there is a next page.
+        limit: limit + 1,
+    };
+    let mut events = app.read(&context, app.ledger.events(&query)).await?;
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let more = events.len() > limit;
+    events.truncate(limit);
+    let last = events.last().filter(|_| more);
+    let next = last.map(|last| cursor.write(&last.seq)).transpose()?;
+    Ok(Json(EventPage {
+        events: events.into_iter().map(wire::event).collect(),
+        next,
+    }))
+}

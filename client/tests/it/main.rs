@@ -1,0 +1,8 @@
+//! The blocking client against servers that misbehave on purpose, over TCP and unix sockets.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a helper that fails is a test that fails"
+)]
+
+mod blocking;
+mod server;

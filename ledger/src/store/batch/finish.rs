@@ -1,0 +1,173 @@
+use std::collections::HashMap;
+
+use super::super::lane::{Lane, Pending};
+use super::{Decided, Flight, answer};
+use crate::answer::{
+    Allocated, AllocatedAddress, Answer, HoldReleased, ImportOutcome, Imported, Receipt, Released,
+    ReleasedAddress,
+};
+use crate::decide::{Burial, Draft, NewEvent, timestamp};
+use crate::error::Error;
+use crate::state::SpaceIndex;
+
+/// A batch that is in the ledger.
+struct Done<'a> {
+    events: &'a [(NewEvent, u64)],
+    before: &'a HashMap<SpaceIndex, u64>,
+    times: &'a HashMap<SpaceIndex, i64>,
+    epoch: u32,
+    lane: &'a Lane,
+}
+
+impl Flight {
+    /// Answer every request; give back the releases that found nothing.
+    pub(super) fn reply(
+        self,
+        times: &HashMap<SpaceIndex, i64>,
+        epoch: u32,
+        lane: &Lane,
+    ) -> Vec<(Pending, Burial)> {
+        let Flight {
+            batch,
+            decided,
+            events,
+            before,
+            ..
+        } = self;
+        let done = Done {
+            events: &events,
+            before: &before,
+            times,
+            epoch,
+            lane,
+        };
+        let mut burials = Vec::new();
+        for (pending, decided) in batch.into_iter().zip(decided) {
+            match decided {
+                Decided::Buries(burial) => burials.push((pending, burial)),
+                Decided::Refuses(refusal) => answer(pending, Err(Error::Refused(refusal))),
+                Decided::Answers(given) => answer(pending, Ok(done.exact(given))),
+                Decided::Appends {
+                    first,
+                    count,
+                    draft,
+                } => {
+                    answer(pending, Ok(done.finish(&draft, first, count)));
+                }
+            }
+        }
+        burials
+    }
+}
+
+impl Done<'_> {
+    fn receipt(&self, index: usize) -> Receipt {
+        let (event, seq) = &self.events[index];
+        Receipt {
+            step: event.target.map_or(0, |(_, step)| step),
+            seq: *seq,
+            recorded_at: timestamp(self.times.get(&event.space).copied().unwrap_or(0)),
+        }
+    }
+
+    fn name(&self, space: SpaceIndex) -> String {
+        self.lane.state.spaces.get(space).name.clone()
+    }
+
+    fn released(&self, index: usize) -> Option<ReleasedAddress> {
+        let (event, _) = &self.events[index];
+        let (ip, _) = event.target?;
+        Some(ReleasedAddress {
+            ip,
+            space: self.name(event.space),
+            receipt: self.receipt(index),
+        })
+    }
+
+    fn finish(&self, draft: &Draft, first: usize, count: usize) -> Answer {
+        match draft {
+            Draft::Allocated(chosen) => {
+                let addresses = chosen
+                    .iter()
+                    .filter_map(|&(index, pool)| {
+                        let (event, _) = &self.events[first + index];
+                        Some(AllocatedAddress {
+                            ip: event.target?.0,
+                            space: self.name(event.space),
+                            pool,
+                            receipt: Some(self.receipt(first + index)),
+                        })
+                    })
+                    .collect();
+                Answer::Allocated(Allocated {
+                    addresses,
+                    repeated: false,
+                    dry_run: false,
+                    epoch: self.epoch,
+                })
+            }
+            Draft::Released => Answer::Released(Released {
+                released: (first..first + count)
+                    .filter_map(|index| self.released(index))
+                    .collect(),
+                stale: false,
+                epoch: self.epoch,
+            }),
+            Draft::HoldReleased => Answer::HoldReleased(HoldReleased {
+                released: self.released(first).expect("a release has an address"),
+                repeated: false,
+                epoch: self.epoch,
+            }),
+            Draft::Imported => {
+                let receipt = self.receipt(first);
+                Answer::Imported(Imported {
+                    outcome: ImportOutcome::Imported,
+                    step: receipt.step,
+                    seq: receipt.seq,
+                })
+            }
+            Draft::ClusterBound(uid) => Answer::ClusterBound(uid.clone()),
+            Draft::SpaceDeclared(name) => Answer::SpaceDeclared(name.clone()),
+        }
+    }
+
+    /// A repeat of a call that was still on its way when this was decided carries an estimate of
+    /// its time: put the right one in.
+    fn exact(&self, mut given: Answer) -> Answer {
+        match &mut given {
+            Answer::Allocated(allocated) => {
+                for address in &mut allocated.addresses {
+                    if let Some(receipt) = &mut address.receipt {
+                        self.correct(&address.space, address.ip, receipt);
+                    }
+                }
+            }
+            Answer::HoldReleased(released) => {
+                let released = &mut released.released;
+                self.correct(&released.space, released.ip, &mut released.receipt);
+            }
+            _ => {}
+        }
+        given
+    }
+
+    fn correct(&self, space: &str, ip: std::net::IpAddr, receipt: &mut Receipt) {
+        let state = &self.lane.state;
+        let Some(space) = state.spaces.find(space) else {
+            return;
+        };
+        let record = state
+            .record_of(space, ip)
+            .filter(|record| record.seq == receipt.seq);
+        let own = self
+            .before
+            .get(&space)
+            .is_some_and(|&before| receipt.seq > before);
+        match (record, self.times.get(&space)) {
+            (Some(record), _) => receipt.recorded_at = timestamp(record.at_us),
+            // It was released again later in this batch.
+            (None, Some(&at_us)) if own => receipt.recorded_at = timestamp(at_us),
+            _ => {}
+        }
+    }
+}

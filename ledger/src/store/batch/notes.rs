@@ -1,0 +1,75 @@
+use uuid::Uuid;
+
+use super::super::append::Append;
+use super::super::lane::Lane;
+use crate::decide::{Change, NewEvent};
+use crate::event::Kind;
+
+impl Lane {
+    /// Side records that the database does not have yet.
+    pub(super) fn add_notes(&self, append: &mut Append, events: &[(NewEvent, u64)]) {
+        let mut windows: Vec<(i32, address::Window, u64)> = Vec::new();
+        let mut boots = Vec::new();
+        let mut clusters = Vec::new();
+        let mut forget = Vec::new();
+        for (event, seq) in events {
+            if let Change::Hold(hold) = &event.change {
+                let id = self.state.spaces.get(event.space).id;
+                let known = self.state.pools.find_window(event.space, &hold.window);
+                let is_new = known.is_none_or(|known| !known.persisted)
+                    && !windows
+                        .iter()
+                        .any(|(of, window, _)| *of == id && *window == hold.window);
+                if is_new {
+                    windows.push((id, hold.window.clone(), *seq));
+                }
+                if self.state.order.is_known_tombstone(hold.attachment) {
+                    forget.push(hold.attachment);
+                }
+            }
+            if let Some((cluster, node, boot_id)) = boot_of(event)
+                && !self.state.order.is_boot_persisted(cluster, node, boot_id)
+            {
+                boots.push((cluster.to_owned(), node.to_owned(), boot_id));
+            }
+            clusters.extend(binding_of(event));
+        }
+        append.add_windows(&windows);
+        append.add_boots(&boots);
+        append.add_clusters(&clusters);
+        append.forget(&forget);
+    }
+
+    /// The notes of these events are in the database.
+    pub(super) fn set_persisted(&mut self, events: &[(NewEvent, u64)]) {
+        for (event, _) in events {
+            if let Change::Hold(hold) = &event.change {
+                self.state.pools.set_persisted(event.space, &hold.window);
+                self.state.order.unbury(hold.attachment);
+            }
+            if let Some((cluster, node, boot_id)) = boot_of(event) {
+                self.state.order.add_boot(cluster, node, boot_id, true);
+            }
+        }
+    }
+}
+
+fn boot_of(event: &NewEvent) -> Option<(&str, &str, Uuid)> {
+    let token = event.payload.token?;
+    let cluster = &event.payload.attachment.as_ref()?.cluster;
+    let owner = event.payload.owner.as_ref();
+    Some((
+        cluster,
+        owner.and_then(|o| o.node.as_deref()).unwrap_or_default(),
+        token.boot_id,
+    ))
+}
+
+fn binding_of(event: &NewEvent) -> Option<(String, String)> {
+    if event.payload.kind != Kind::ClusterBound {
+        return None;
+    }
+    let evidence = event.payload.evidence.as_ref()?;
+    let text = |key: &str| evidence.get(key)?.as_str().map(str::to_owned);
+    text("cluster").zip(text("uid"))
+}
