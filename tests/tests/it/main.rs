@@ -1,0 +1,3 @@
+//! End to end: the real parts together. One binary, so that it is linked once.
+
+mod docker;
