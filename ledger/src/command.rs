@@ -27,6 +27,18 @@ pub enum Command {
     Count(Box<Count>),
 }
 
+impl Command {
+    /// The order token of a call for a pod's interface.
+    #[must_use]
+    pub fn token(&self) -> Option<&OrderToken> {
+        match self {
+            Command::Allocate(allocate) => allocate.token.as_ref(),
+            Command::Release(release) => release.token.as_ref(),
+            _ => None,
+        }
+    }
+}
+
 /// Which space a request means.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpaceSelector {

@@ -6,6 +6,7 @@ mod allocate;
 mod apply;
 mod choose;
 mod cluster;
+mod count;
 mod hold;
 mod release;
 mod resolve;
@@ -17,10 +18,12 @@ use ipnet::IpNet;
 
 pub(crate) use allocate::timestamp;
 pub use apply::{apply, apply_recorded};
-pub(crate) use apply::{parse_window, recorded_payload, remember_release};
+pub(crate) use apply::{
+    bound_cluster, declared_members, parse_window, recorded_payload, remember_release,
+};
 
-use crate::answer::{Answer, Counted, WindowCounts};
-use crate::command::{Command, Count};
+use crate::answer::Answer;
+use crate::command::Command;
 use crate::event::Payload;
 use crate::event::encoding::Key;
 use crate::model::OrderToken;
@@ -136,62 +139,6 @@ pub fn decide(state: &State, command: &Command, now_us: i64) -> Verdict {
         Command::Import(import) => hold::import(state, import),
         Command::BindCluster(bind) => cluster::bind(state, bind),
         Command::DeclareSpace(declare) => cluster::declare(state, declare),
-        Command::Count(count) => decide_count(state, count),
+        Command::Count(count) => count::decide(state, count),
     }
-}
-
-fn decide_count(state: &State, count: &Count) -> Verdict {
-    let mut counted = Counted {
-        windows: Vec::new(),
-        as_of: std::collections::BTreeMap::new(),
-    };
-    let add = |counted: &mut Counted, space: SpaceIndex, window: &Window, (held, cooling)| {
-        let known = state.spaces.get(space);
-        counted.as_of.insert(known.name.clone(), known.seq);
-        let space = known.name.clone();
-        counted.windows.push(WindowCounts {
-            space,
-            window: window.clone(),
-            held,
-            cooling,
-        });
-    };
-    match count {
-        Count::Recorded(only) => {
-            for (space, known) in state.pools.windows() {
-                let name = &state.spaces.get(space).name;
-                if only.as_ref().is_none_or(|only| only == name) {
-                    add(
-                        &mut counted,
-                        space,
-                        &known.window,
-                        (known.held, known.cooling),
-                    );
-                }
-            }
-        }
-        Count::Ranges(selector, windows) => {
-            for window in windows {
-                match resolve::resolve(state, selector, window.cidr()) {
-                    Ok(space) => {
-                        add(&mut counted, space, window, state.counts(space, window));
-                    }
-                    // A space that does not exist yet is empty; nothing opens it for a look.
-                    Err(resolve::Unresolved::Open(open)) => counted.windows.push(WindowCounts {
-                        space: open
-                            .last()
-                            .map(|open| open.name.clone())
-                            .unwrap_or_default(),
-                        window: window.clone(),
-                        held: 0,
-                        cooling: 0,
-                    }),
-                    Err(resolve::Unresolved::Refused(refusal, seen)) => {
-                        return Verdict::Refuse(refusal, seen);
-                    }
-                }
-            }
-        }
-    }
-    Verdict::Answer(Answer::Counted(counted), Vec::new())
 }

@@ -8,9 +8,10 @@ mod pools;
 mod records;
 mod spaces;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use ipnet::IpNet;
+use uuid::Uuid;
 
 pub use order::{BootIndex, Order, Stamp, Tombstone};
 pub use pools::{PoolIndex, Pools, WindowState};
@@ -18,6 +19,7 @@ pub use records::{Class, Record, Slot};
 pub use spaces::{Space, SpaceIndex, Spaces};
 
 use crate::event::encoding::Key;
+use order::LastCall;
 use records::Records;
 
 /// See the module.
@@ -32,8 +34,8 @@ pub struct State {
     /// Epoch of the ledger.
     pub epoch: u32,
     records: Records,
-    /// Addresses that rest, the first to wake on top; entries that no longer hold are skipped.
-    cooling: std::collections::BinaryHeap<std::cmp::Reverse<(i64, Slot)>>,
+    /// Addresses that rest, by the time when they wake, in microseconds.
+    cooling: BTreeSet<(i64, Slot)>,
     journal: VecDeque<Undo>,
 }
 
@@ -43,6 +45,10 @@ enum Undo {
     Head(SpaceIndex, u64, i64),
     Pool(SpaceIndex, IpNet),
     Window(PoolIndex),
+    Boot(Uuid),
+    Recent(Key, Option<LastCall>),
+    Binding(String),
+    Member(String, String),
 }
 
 impl State {
@@ -75,16 +81,14 @@ impl State {
     /// When the first resting address of a window is free again, in microseconds.
     #[must_use]
     pub fn next_wake(&self, space: SpaceIndex, window: &address::Window) -> Option<i64> {
-        self.cooling
-            .iter()
-            .filter(|entry| {
-                let record = self.records.get(entry.0.1);
-                record.class == Class::Cooling
-                    && record.space == space
-                    && window.contains(record.ip())
-            })
-            .map(|entry| entry.0.0)
-            .min()
+        self.resting_in(space, window).next()
+    }
+
+    fn resting_in(&self, space: SpaceIndex, window: &address::Window) -> impl Iterator<Item = i64> {
+        self.cooling.iter().filter_map(move |&(until, slot)| {
+            let record = self.records.get(slot);
+            (record.space == space && window.contains(record.ip())).then_some(until)
+        })
     }
 
     /// Put an address into a new state. Undone by `roll_back`.
@@ -105,28 +109,80 @@ impl State {
 
     /// The oldest changes are in the ledger, with these times of record by space (there were only
     /// estimates before). Later ones still wait.
-    pub fn commit_first(
-        &mut self,
-        changes: usize,
-        times_us: &std::collections::HashMap<SpaceIndex, i64>,
-    ) {
-        for undo in self.journal.drain(..changes) {
-            let Undo::Record(slot, _) = undo else {
+    pub fn commit_first(&mut self, changes: usize, times_us: &HashMap<SpaceIndex, i64>) {
+        let slots: Vec<Slot> = self
+            .journal
+            .drain(..changes)
+            .filter_map(|undo| match undo {
+                Undo::Record(slot, _) => Some(slot),
+                _ => None,
+            })
+            .collect();
+        // Where a later change waits, what it would go back to is the record that is settled.
+        let mut changed_again: HashMap<Slot, usize> = HashMap::new();
+        for (index, undo) in self.journal.iter().enumerate() {
+            if let Undo::Record(slot, Some(_)) = undo {
+                changed_again.entry(*slot).or_insert(index);
+            }
+        }
+        for slot in slots {
+            let Some(&at_us) = times_us.get(&self.records.get(slot).space) else {
                 continue;
             };
-            let record = self.records.get_mut(slot);
-            if let Some(&at_us) = times_us.get(&record.space)
-                && record.at_us != at_us
+            match changed_again
+                .get(&slot)
+                .map(|&index| &mut self.journal[index])
             {
-                record.at_us = at_us;
-                if record.class == Class::Cooling {
-                    self.cooling
-                        .push(std::cmp::Reverse((record.cooling_until_us(), slot)));
-                }
+                Some(Undo::Record(_, Some(old))) => old.at_us = at_us,
+                _ => self.settle(slot, at_us),
             }
         }
         for (&space, &at_us) in times_us {
             self.spaces.set_time(space, at_us);
+        }
+        self.order.forget_excess();
+    }
+
+    fn settle(&mut self, slot: Slot, at_us: i64) {
+        let record = self.records.get_mut(slot);
+        let estimate = (record.cooling_until_us(), slot);
+        record.at_us = at_us;
+        let exact = (record.cooling_until_us(), slot);
+        if self.cooling.remove(&estimate) {
+            self.cooling.insert(exact);
+        }
+    }
+
+    /// The index of a boot, learned now if it was never seen. Undone by `roll_back`.
+    pub fn see_boot(&mut self, boot_id: Uuid) -> BootIndex {
+        if !self.order.is_boot_known(boot_id) {
+            self.journal.push_back(Undo::Boot(boot_id));
+        }
+        self.order.add_boot(boot_id, false)
+    }
+
+    /// Remember the last applied call of a pod's interface or an attachment. Undone by
+    /// `roll_back`.
+    pub fn remember(&mut self, key: Key, stamp: Stamp, at_us: i64) {
+        let old = self.order.remember(key, stamp, at_us);
+        self.journal.push_back(Undo::Recent(key, old));
+    }
+
+    /// Bind a cluster's name, unless it is bound already. Undone by `roll_back`.
+    pub fn bind_cluster(&mut self, cluster: &str, uid: &str) {
+        if self.spaces.bound_uid(cluster).is_none() {
+            self.spaces.bind(cluster, uid);
+            self.journal.push_back(Undo::Binding(cluster.to_owned()));
+        }
+    }
+
+    /// Let a cluster's network name resolve to a space, unless it resolves already. Undone by
+    /// `roll_back`.
+    pub fn join_space(&mut self, cluster: &str, network_name: &str, space: SpaceIndex) {
+        if self.spaces.resolve(cluster, network_name).is_none() {
+            self.spaces.add_member(cluster, network_name, space);
+            let undo = Undo::Member(cluster.to_owned(), network_name.to_owned());
+            self.journal.push_back(undo);
         }
     }
 
@@ -165,46 +221,30 @@ impl State {
     }
 
     fn cooling_in(&self, space: SpaceIndex, window: &address::Window) -> u128 {
-        let mut seen = std::collections::HashSet::new();
-        let count = self
-            .cooling
-            .iter()
-            .filter(|entry| {
-                let record = self.records.get(entry.0.1);
-                record.class == Class::Cooling
-                    && record.space == space
-                    && window.contains(record.ip())
-                    && seen.insert(entry.0.1)
-            })
-            .count();
-        count as u128
+        self.resting_in(space, window).count() as u128
     }
 
-    /// Free what has rested long enough. Undone by `roll_back`, like any change.
+    /// Free what has rested long enough. Undone by `roll_back`, like any change. Calls that nobody
+    /// can overtake any more are forgotten for good.
     pub fn wake(&mut self, now_us: i64) {
-        while let Some(&std::cmp::Reverse((until, slot))) = self.cooling.peek() {
-            if until > now_us {
-                return;
-            }
-            self.cooling.pop();
+        self.order.forget_before(now_us);
+        while let Some(&(until, slot)) = self.cooling.first()
+            && until <= now_us
+        {
             let old = *self.records.get(slot);
-            if old.class == Class::Cooling && old.cooling_until_us() == until {
-                self.replace(
-                    slot,
-                    Some(old),
-                    Some(Record {
-                        class: Class::Free,
-                        ..old
-                    }),
-                );
-                self.journal.push_back(Undo::Record(slot, Some(old)));
-            }
+            let free = Record {
+                class: Class::Free,
+                ..old
+            };
+            self.replace(slot, Some(old), Some(free));
+            self.journal.push_back(Undo::Record(slot, Some(old)));
         }
     }
 
     /// Every change is in the ledger.
     pub fn commit(&mut self) {
         self.journal.clear();
+        self.order.forget_excess();
     }
 
     /// No waiting change is in the ledger: back to what was known before.
@@ -231,6 +271,10 @@ impl State {
                     self.pools.remove_pool();
                 }
                 Undo::Window(pool) => self.pools.remove_window(pool),
+                Undo::Boot(boot_id) => self.order.remove_boot(boot_id),
+                Undo::Recent(key, old) => self.order.unremember(key, old),
+                Undo::Binding(cluster) => self.spaces.unbind(&cluster),
+                Undo::Member(cluster, name) => self.spaces.remove_member(&cluster, &name),
             }
         }
     }
@@ -248,9 +292,12 @@ impl State {
         if before != after {
             self.pools.count(record.space, record.ip(), before, after);
         }
-        if let Some(new) = new.filter(|new| new.class == Class::Cooling) {
-            self.cooling
-                .push(std::cmp::Reverse((new.cooling_until_us(), slot)));
+        let resting = |record: &&Record| record.class == Class::Cooling;
+        if let Some(old) = old.as_ref().filter(resting) {
+            self.cooling.remove(&(old.cooling_until_us(), slot));
+        }
+        if let Some(new) = new.as_ref().filter(resting) {
+            self.cooling.insert((new.cooling_until_us(), slot));
         }
         self.records.replace(slot, old.as_ref(), new);
     }

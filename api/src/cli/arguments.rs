@@ -65,7 +65,7 @@ pub(super) enum Command {
     /// Finds the PostgreSQL server binaries, keeps a cluster in a directory of its own with
     /// durable settings, reachable over a unix socket only, and stops it on SIGINT or SIGTERM.
     /// After a crash or kill -9, start it again: it recovers by itself.
-    // Dev(Dev),
+    Dev(Dev),
     /// Check that the database is set up as it must be: schema, constraints, triggers, grants.
     Check(Database),
     /// Print the OpenAPI document.
@@ -96,7 +96,7 @@ pub(super) struct Serve {
 pub(super) struct Dev {
     /// Where PostgreSQL keeps its data; made if it is absent.
     ///
-    /// Without it: $XDG_DATA_HOME/ipledger, else $HOME/.local/share/ipledger; as root
+    /// Without it: $XDG_DATA_HOME/ipledger/dev, else $HOME/.local/share/ipledger/dev; as root
     /// /var/lib/ipledger/dev, since PostgreSQL then runs as another user.
     #[arg(long, env = "IPLEDGER_DATA_DIR", value_name = "DIR")]
     pub(super) data_dir: Option<PathBuf>,

@@ -1,7 +1,7 @@
 use std::fmt::Write as _;
 
-use super::choose::{self, Choice};
-use super::resolve::{Unresolved, resolve};
+use super::choose::{self, Choice, Chooser};
+use super::resolve::{Place, resolve};
 use super::{Change, Draft, HoldChange, NewEvent, Verdict, cluster};
 use crate::answer::{Allocated, AllocatedAddress, Answer, Receipt};
 use crate::command::Allocate;
@@ -11,109 +11,119 @@ use crate::refusal::{HoldRef, Refusal};
 use crate::state::{Record, SpaceIndex, State};
 
 pub(super) fn decide(state: &State, request: &Allocate, now_us: i64) -> Verdict {
-    let binding = match cluster::check(state, request) {
-        Ok(binding) => binding,
-        Err(refusal) => return Verdict::Refuse(refusal, Vec::new()),
-    };
+    try_decide(state, request, now_us).unwrap_or_else(|verdict| verdict)
+}
+
+/// The verdict; an error is one that ends the checks early.
+fn try_decide(state: &State, request: &Allocate, now_us: i64) -> Result<Verdict, Verdict> {
+    let refused = |refusal| Verdict::Refuse(refusal, Vec::new());
+    let fixed = choose::assign_fixed(request).map_err(refused)?;
+    cluster::check(state, request).map_err(refused)?;
     let key = request.attachment.key();
     let content = content_of(request);
-    if let Some(verdict) = repeat(state, request, key, content) {
-        return verdict;
-    }
+    repeat(state, request, key, content)?;
     let owner = owner_key(request);
-    if let Some(refusal) = overtaken(state, request, key, owner, now_us) {
-        return Verdict::Refuse(refusal, Vec::new());
-    }
-    let mut spaces = Vec::with_capacity(request.ranges.len());
-    for window in &request.ranges {
-        match resolve(state, &request.space, window.cidr()) {
-            Ok(space) => spaces.push(space),
-            Err(Unresolved::Open(open)) => return Verdict::Open(open),
-            Err(Unresolved::Refused(refusal, seen)) => return Verdict::Refuse(refusal, seen),
-        }
-    }
+    overtaken(state, request, key, owner, now_us)?;
+    let places = request
+        .ranges
+        .iter()
+        .map(|window| resolve(state, &request.space, window.cidr()))
+        .collect::<Result<Vec<Place>, Verdict>>()?;
     let older: Vec<Record> = owner.map_or_else(Vec::new, |owner| state.of_owner(owner));
-    match choose::choose(state, request, &spaces, &older) {
-        Err(refusal) => Verdict::Refuse(refusal, spaces),
-        Ok(choices) if request.dry_run => Verdict::Answer(
-            Answer::Allocated(preview(state, request, &spaces, &choices)),
-            spaces,
-        ),
-        Ok(choices) => {
-            let mut events: Vec<NewEvent> = binding.into_iter().collect();
-            end_older(request, &older, &mut events);
-            let mut chosen = Vec::with_capacity(choices.len());
-            for (position, (choice, &space)) in choices.iter().zip(&spaces).enumerate() {
-                chosen.push((events.len(), request.ranges[position].cidr()));
-                let keys = (key, owner, content);
-                events.push(hold_event(state, request, space, position, choice, keys));
-            }
-            Verdict::Append(events, Draft::Allocated(chosen))
-        }
+    let chooser = Chooser {
+        state,
+        request,
+        places: &places,
+        owner,
+        older: &older,
+    };
+    let seen = || places.iter().filter_map(Place::space).collect();
+    let choices = chooser
+        .choose(&fixed)
+        .map_err(|refusal| Verdict::Refuse(refusal, seen()))?;
+    if request.dry_run {
+        let preview = preview(state, request, &places, &choices);
+        return Ok(Verdict::Answer(Answer::Allocated(preview), seen()));
     }
+    let mut events: Vec<NewEvent> = cluster::bind_now(state, request, &places)?;
+    end_older(request, &older, &mut events);
+    let mut chosen = Vec::with_capacity(choices.len());
+    for (position, (choice, space)) in choices.iter().zip(seen()).enumerate() {
+        chosen.push((events.len(), request.ranges[position].cidr()));
+        let keys = (key, owner, content);
+        events.push(hold_event(state, request, space, position, choice, keys));
+    }
+    Ok(Verdict::Append(events, Draft::Allocated(chosen)))
 }
 
 /// The same attachment again: the same addresses, or a conflict that names the field.
-fn repeat(state: &State, request: &Allocate, key: Key, content: u64) -> Option<Verdict> {
-    let mut held = state.held_by_attachment(key);
-    let mut imported = false;
-    if held.is_empty() {
-        held = request
+fn repeat(state: &State, request: &Allocate, key: Key, content: u64) -> Result<(), Verdict> {
+    let own = state.held_by_attachment(key);
+    let (held, fits) = if own.is_empty() {
+        let imported = request
             .attachment
             .imported_keys()
             .into_iter()
             .map(|key| state.held_by_attachment(key))
-            .find(|held| !held.is_empty())?;
-        imported = true;
-    }
-    let seen: Vec<SpaceIndex> = held.iter().map(|record| record.space).collect();
-    let fits = if imported {
+            .find(|held| !held.is_empty());
+        let Some(mut held) = imported else {
+            return Ok(());
+        };
         // The source recorded no request: it is the same if every range has its address.
-        held.len() == request.ranges.len() && order_by_window(&mut held, request)
+        let fits = order_by_range(state, request, &mut held);
+        (held, fits)
     } else {
-        held.iter().all(|record| record.content == content)
+        // One of several may have been ended alone, by its address and step.
+        let fits =
+            own.len() == request.ranges.len() && own.iter().all(|record| record.content == content);
+        (own, fits)
     };
+    let seen: Vec<SpaceIndex> = held.iter().map(|record| record.space).collect();
     if !fits {
-        let first = held.first()?;
         let refusal = Refusal::AttachmentConflict {
             key: "ranges".to_owned(),
-            hold: hold_ref(state, first),
+            hold: hold_ref(state, &held[0]),
         };
-        return Some(Verdict::Refuse(refusal, seen));
+        return Err(Verdict::Refuse(refusal, seen));
     }
-    let addresses = held
-        .iter()
-        .map(|record| AllocatedAddress {
-            ip: record.ip(),
-            space: state.spaces.get(record.space).name.clone(),
-            pool: state.pools.cidr(record.pool),
-            receipt: Some(Receipt {
-                step: record.step,
-                seq: record.seq,
-                recorded_at: timestamp(record.at_us),
-            }),
-        })
-        .collect();
+    let addresses = held.iter().map(|record| held_address(state, record));
     let answer = Allocated {
-        addresses,
+        addresses: addresses.collect(),
         repeated: true,
         dry_run: request.dry_run,
         epoch: state.epoch,
     };
-    Some(Verdict::Answer(Answer::Allocated(answer), seen))
+    Err(Verdict::Answer(Answer::Allocated(answer), seen))
 }
 
-/// Put imported holds into the order of the ranges; false if one fits none.
-fn order_by_window(held: &mut Vec<Record>, request: &Allocate) -> bool {
+fn held_address(state: &State, record: &Record) -> AllocatedAddress {
+    AllocatedAddress {
+        ip: record.ip(),
+        space: state.spaces.get(record.space).name.clone(),
+        pool: state.pools.cidr(record.pool),
+        receipt: Some(Receipt {
+            step: record.step,
+            seq: record.seq,
+            recorded_at: timestamp(record.at_us),
+        }),
+    }
+}
+
+/// Put imported holds into the order of the ranges; false if one is left over or fits none.
+fn order_by_range(state: &State, request: &Allocate, held: &mut Vec<Record>) -> bool {
+    let mut left = held.clone();
     let mut ordered = Vec::with_capacity(held.len());
     for window in &request.ranges {
-        let Some(index) = held.iter().position(|record| window.contains(record.ip())) else {
+        let place = resolve(state, &request.space, window.cidr()).ok();
+        let space = place.and_then(|place| place.space());
+        let fits = |record: &Record| Some(record.space) == space && window.contains(record.ip());
+        let Some(index) = left.iter().position(fits) else {
             return false;
         };
-        ordered.push(held.swap_remove(index));
+        ordered.push(left.remove(index));
     }
     *held = ordered;
-    true
+    left.is_empty()
 }
 
 /// A later call for this pod or attachment was applied before this one arrived.
@@ -123,12 +133,9 @@ fn overtaken(
     key: Key,
     owner: Option<Key>,
     now_us: i64,
-) -> Option<Refusal> {
-    let stamp = request.token.as_ref().map(|token| {
-        state
-            .order
-            .stamp(&request.attachment.cluster, node_of(request), token)
-    });
+) -> Result<(), Verdict> {
+    let refused = |refusal| Err(Verdict::Refuse(refusal, Vec::new()));
+    let stamp = request.token.as_ref().map(|token| state.order.stamp(token));
     if let Some(stamp) = stamp {
         let last = owner
             .into_iter()
@@ -138,14 +145,19 @@ fn overtaken(
             .chain(state.order.last(key))
             .max();
         if last.is_some_and(|last| stamp < last) {
-            return Some(Refusal::Stale {
+            return refused(Refusal::Stale {
                 ifname: request.attachment.ifname.clone(),
             });
         }
     }
-    let tombstone = state.order.tombstone(key, now_us)?;
-    let later = matches!((stamp, tombstone.stamp), (Some(add), Some(del)) if add > del);
-    (!later).then(|| Refusal::Deleted {
+    let Some(tombstone) = state.order.tombstone(key, now_us) else {
+        return Ok(());
+    };
+    let deleted = tombstone.token.map(|token| state.order.stamp(&token));
+    if matches!((stamp, deleted), (Some(add), Some(del)) if add > del) {
+        return Ok(());
+    }
+    refused(Refusal::Deleted {
         container_id: request.attachment.container_id.clone(),
         ifname: request.attachment.ifname.clone(),
     })
@@ -228,19 +240,14 @@ fn hold_event(
     }
 }
 
-fn preview(
-    state: &State,
-    request: &Allocate,
-    spaces: &[SpaceIndex],
-    choices: &[Choice],
-) -> Allocated {
+fn preview(state: &State, request: &Allocate, places: &[Place], choices: &[Choice]) -> Allocated {
     let addresses = choices
         .iter()
-        .zip(spaces)
+        .zip(places)
         .zip(&request.ranges)
-        .map(|((choice, &space), window)| AllocatedAddress {
+        .map(|((choice, place), window)| AllocatedAddress {
             ip: choice.ip,
-            space: state.spaces.get(space).name.clone(),
+            space: place.name(state).to_owned(),
             pool: window.cidr(),
             receipt: None,
         })
@@ -253,19 +260,11 @@ fn preview(
     }
 }
 
-pub(super) fn owner_key(request: &Allocate) -> Option<Key> {
+fn owner_key(request: &Allocate) -> Option<Key> {
     request
         .owner
         .as_ref()
         .and_then(|owner| owner.key(&request.attachment.cluster, &request.attachment.ifname))
-}
-
-pub(super) fn node_of(request: &Allocate) -> &str {
-    request
-        .owner
-        .as_ref()
-        .and_then(|owner| owner.node.as_deref())
-        .unwrap_or_default()
 }
 
 pub(super) fn hold_ref(state: &State, record: &Record) -> HoldRef {

@@ -51,7 +51,7 @@ fn apply_at(state: &mut State, event: &NewEvent, seq: u64, at_us: i64) {
     state.advance(event.space, seq, at_us);
     match (&event.change, event.target) {
         (Change::Hold(hold), Some((ip, step))) => {
-            apply_hold(state, event, hold, (ip, step), seq, at_us)
+            apply_hold(state, event, hold, (ip, step), seq, at_us);
         }
         (Change::Free, Some((ip, step))) => apply_release(state, event, (ip, step), seq, at_us),
         _ => apply_fact(state, event),
@@ -67,10 +67,7 @@ fn apply_hold(
     at_us: i64,
 ) {
     let pool = state.record_window(event.space, &hold.window);
-    let boot = hold.token.map(|token| {
-        let (cluster, node) = place(&event.payload);
-        state.order.add_boot(cluster, node, token.boot_id, false)
-    });
+    let boot = hold.token.map(|token| state.see_boot(token.boot_id));
     state.put(Record {
         number: address::to_number(ip),
         attachment: hold.attachment,
@@ -138,46 +135,50 @@ fn remember(state: &mut State, payload: &Payload, owner: Key, at_us: i64) {
     let (Some(token), Some(attachment)) = (payload.token, &payload.attachment) else {
         return;
     };
-    let (cluster, node) = place(payload);
     let stamp = Stamp {
-        boot: state.order.add_boot(cluster, node, token.boot_id, false),
+        boot: state.see_boot(token.boot_id),
         boottime_ns: token.boottime_ns,
     };
-    state.order.remember(attachment.key(), stamp, at_us);
+    state.remember(attachment.key(), stamp, at_us);
     if owner != 0 {
-        state.order.remember(owner, stamp, at_us);
+        state.remember(owner, stamp, at_us);
     }
 }
 
 fn apply_fact(state: &mut State, event: &NewEvent) {
-    let text = |key: &str| {
-        event
-            .payload
-            .evidence
-            .as_ref()?
-            .get(key)?
-            .as_str()
-            .map(str::to_owned)
-    };
-    if event.payload.kind == Kind::ClusterBound
-        && let (Some(cluster), Some(uid)) = (text("cluster"), text("uid"))
-    {
-        state.spaces.bind(&cluster, &uid);
+    match event.payload.kind {
+        Kind::ClusterBound => {
+            if let Some((cluster, uid)) = bound_cluster(&event.payload) {
+                state.bind_cluster(cluster, uid);
+            }
+        }
+        Kind::SpaceDeclared => {
+            for (cluster, network_name) in declared_members(&event.payload) {
+                state.join_space(&cluster, &network_name, event.space);
+            }
+        }
+        _ => {}
     }
 }
 
-/// Cluster and node that a token's boot belongs to.
-fn place(payload: &Payload) -> (&str, &str) {
-    let cluster = payload
-        .attachment
+/// (cluster, UID) of a binding.
+pub(crate) fn bound_cluster(payload: &Payload) -> Option<(&str, &str)> {
+    let evidence = payload.evidence.as_ref()?;
+    let text = |key: &str| evidence.get(key)?.as_str();
+    text("cluster").zip(text("uid"))
+}
+
+/// (cluster, network name) of each member that a declaration names.
+pub(crate) fn declared_members(payload: &Payload) -> Vec<(String, String)> {
+    let members = payload
+        .evidence
         .as_ref()
-        .map_or("", |attachment| &attachment.cluster);
-    let node = payload
-        .owner
-        .as_ref()
-        .and_then(|owner| owner.node.as_deref())
-        .unwrap_or_default();
-    (cluster, node)
+        .and_then(|evidence| evidence.get("members")?.as_array());
+    let member = |member: &serde_json::Value| {
+        let text = |key: &str| member.get(key)?.as_str().map(str::to_owned);
+        text("cluster").zip(text("network_name"))
+    };
+    members.into_iter().flatten().filter_map(member).collect()
 }
 
 fn recorded_hold(

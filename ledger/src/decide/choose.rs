@@ -2,17 +2,18 @@ use std::net::IpAddr;
 
 use address::Window;
 
-use super::allocate::{hold_ref, owner_key, timestamp};
+use super::allocate::{hold_ref, timestamp};
+use super::resolve::Place;
 use crate::command::Allocate;
 use crate::event::DecisionRule;
+use crate::event::encoding::Key;
 use crate::refusal::Refusal;
-use crate::state::{Class, Record, SpaceIndex, State};
+use crate::state::{Class, Record, State};
 
 /// The address chosen for one range.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Choice {
     pub(super) ip: IpAddr,
-    pub(super) space: SpaceIndex,
     pub(super) rule: DecisionRule,
     /// Its last step, if it was ever used.
     pub(super) previous_step: Option<u32>,
@@ -20,34 +21,18 @@ pub(super) struct Choice {
     pub(super) releases_first: bool,
 }
 
-/// One address for each range, all or none.
-pub(super) fn choose(
-    state: &State,
-    request: &Allocate,
-    spaces: &[SpaceIndex],
-    older: &[Record],
-) -> Result<Vec<Choice>, Refusal> {
-    let fixed = assign_fixed(request)?;
-    let mut choices: Vec<Choice> = Vec::with_capacity(request.ranges.len());
-    for (position, window) in request.ranges.iter().enumerate() {
-        let space = spaces[position];
-        let used = |ip: IpAddr| choices.iter().any(|c| c.space == space && c.ip == ip);
-        let choice = match fixed[position] {
-            Some(ip) => choose_fixed(state, request, space, ip)?,
-            None => match takeover(position, space, window, older, &used) {
-                Some(choice) => choice,
-                None => choose_free(state, space, window, older, &used)?,
-            },
-        };
-        choices.push(choice);
-    }
-    Ok(choices)
-}
-
-/// Which fixed address goes to which range: the first range that may hand it out.
-fn assign_fixed(request: &Allocate) -> Result<Vec<Option<IpAddr>>, Refusal> {
-    let mut fixed = vec![None; request.ranges.len()];
+/// Which fixed address goes to which range: the first range that may hand it out. Depends on the
+/// request alone.
+pub(super) fn assign_fixed(request: &Allocate) -> Result<Vec<Option<IpAddr>>, Refusal> {
+    let mut fixed: Vec<Option<IpAddr>> = vec![None; request.ranges.len()];
     for &ip in &request.ips {
+        if fixed.contains(&Some(ip)) {
+            return Err(Refusal::Invalid {
+                key: "ips".to_owned(),
+                value: ip.to_string(),
+                problem: "appears twice".to_owned(),
+            });
+        }
         let place = request
             .ranges
             .iter()
@@ -59,129 +44,147 @@ fn assign_fixed(request: &Allocate) -> Result<Vec<Option<IpAddr>>, Refusal> {
     Ok(fixed)
 }
 
-fn choose_fixed(
-    state: &State,
-    request: &Allocate,
-    space: SpaceIndex,
-    ip: IpAddr,
-) -> Result<Choice, Refusal> {
-    let record = state.record_of(space, ip);
-    let own = |record: &Record| owner_key(request).is_some_and(|owner| owner == record.owner);
-    let releases_first = match record {
-        Some(record) if record.is_held() && own(record) => true,
-        Some(record) if record.is_held() => {
-            return Err(Refusal::AddressTaken {
-                ip,
-                hold: hold_ref(state, record),
-            });
-        }
-        Some(record) if record.class == Class::Cooling && !own(record) => {
-            let until = timestamp(record.cooling_until_us());
-            return Err(Refusal::AddressCooling { ip, until });
-        }
-        _ => false,
-    };
-    Ok(Choice {
-        ip,
-        space,
-        rule: DecisionRule::Requested,
-        previous_step: record.map(|record| record.step),
-        releases_first,
-    })
+/// What a choice depends on beside the range.
+pub(super) struct Chooser<'a> {
+    pub(super) state: &'a State,
+    pub(super) request: &'a Allocate,
+    /// One per range: where it is served.
+    pub(super) places: &'a [Place],
+    pub(super) owner: Option<Key>,
+    /// What the owner's older sandbox holds, or held and nobody else may have yet.
+    pub(super) older: &'a [Record],
 }
 
-/// The address of the owner's older sandbox, preferably from the same range of the request.
-fn takeover(
-    position: usize,
-    space: SpaceIndex,
-    window: &Window,
-    older: &[Record],
-    used: &impl Fn(IpAddr) -> bool,
-) -> Option<Choice> {
-    let fits = |record: &&Record| {
-        record.is_held()
-            && record.space == space
-            && window.contains(record.ip())
-            && !used(record.ip())
-    };
-    let record = older
-        .iter()
-        .find(|record| usize::from(record.position) == position && fits(record))
-        .or_else(|| older.iter().find(fits))?;
-    Some(Choice {
-        ip: record.ip(),
-        space,
-        rule: DecisionRule::Takeover,
-        previous_step: Some(record.step),
-        releases_first: true,
-    })
-}
+impl Chooser<'_> {
+    /// One address for each range, all or none.
+    pub(super) fn choose(&self, fixed: &[Option<IpAddr>]) -> Result<Vec<Choice>, Refusal> {
+        let mut choices: Vec<Choice> = Vec::with_capacity(self.places.len());
+        for (position, place) in self.places.iter().enumerate() {
+            // An overlapping range of this very request may have taken it.
+            let used = |ip: IpAddr| {
+                let mut chosen = choices.iter().zip(self.places);
+                chosen.any(|(choice, of)| choice.ip == ip && of == place)
+            };
+            let choice = match fixed[position] {
+                Some(ip) => self.fixed(place, ip)?,
+                None => match self.takeover(position, &used) {
+                    Some(choice) => choice,
+                    None => self.free(position, &used)?,
+                },
+            };
+            choices.push(choice);
+        }
+        Ok(choices)
+    }
 
-/// The lowest address that is free, or resting after this very owner.
-fn choose_free(
-    state: &State,
-    space: SpaceIndex,
-    window: &Window,
-    older: &[Record],
-    used: &impl Fn(IpAddr) -> bool,
-) -> Result<Choice, Refusal> {
-    let taken = state.spaces.taken(space, window.family());
-    let mut from = window.first();
-    let lowest = loop {
-        let Some(number) = address::lowest_free(window, taken, from) else {
-            break None;
+    fn fixed(&self, place: &Place, ip: IpAddr) -> Result<Choice, Refusal> {
+        let record = place.record_of(self.state, ip);
+        let own = |record: &Record| self.owner.is_some_and(|owner| owner == record.owner);
+        let releases_first = match record {
+            Some(record) if record.is_held() && own(record) => true,
+            Some(record) if record.is_held() => {
+                return Err(Refusal::AddressTaken {
+                    ip,
+                    hold: hold_ref(self.state, record),
+                });
+            }
+            Some(record) if record.class == Class::Cooling && !own(record) => {
+                let until = timestamp(record.cooling_until_us());
+                return Err(Refusal::AddressCooling { ip, until });
+            }
+            _ => false,
         };
-        let ip = address::from_number(window.family(), number);
-        // An overlapping range of this very request may have taken it.
-        if !used(ip) {
-            break Some(ip);
-        }
-        match number.checked_add(1) {
-            Some(next) => from = next,
-            None => break None,
-        }
-    };
-    let resting = older
-        .iter()
-        .filter(|record| {
-            record.class == Class::Cooling
-                && record.space == space
-                && window.contains(record.ip())
-                && !used(record.ip())
+        Ok(Choice {
+            ip,
+            rule: DecisionRule::Requested,
+            previous_step: record.map(|record| record.step),
+            releases_first,
         })
-        .map(Record::ip)
-        .min();
-    let ip = match (lowest, resting) {
-        (Some(lowest), Some(resting)) => lowest.min(resting),
-        (Some(ip), None) | (None, Some(ip)) => ip,
-        (None, None) => return Err(full(state, space, window)),
-    };
-    Ok(Choice {
-        ip,
-        space,
-        rule: DecisionRule::LowestFree,
-        previous_step: state.record_of(space, ip).map(|record| record.step),
-        releases_first: false,
-    })
-}
+    }
 
-fn full(state: &State, space: SpaceIndex, window: &Window) -> Refusal {
-    let (held, cooling) = state.counts(space, window);
-    let name = state.spaces.get(space).name.clone();
-    let window_box = Box::new(window.clone());
-    match state.next_wake(space, window).filter(|_| cooling > 0) {
-        Some(until) => Refusal::Cooling {
-            space: name,
-            window: window_box,
-            held,
-            cooling,
-            until: timestamp(until),
-        },
-        None => Refusal::Exhausted {
-            space: name,
-            window: window_box,
-            held,
-            cooling,
-        },
+    /// The address of the owner's older sandbox, preferably from the same range of the request.
+    fn takeover(&self, position: usize, used: &impl Fn(IpAddr) -> bool) -> Option<Choice> {
+        let fits = |record: &&Record| record.is_held() && self.fits(position, record, used);
+        let record = self
+            .older
+            .iter()
+            .find(|record| usize::from(record.position) == position && fits(record))
+            .or_else(|| self.older.iter().find(fits))?;
+        Some(Choice {
+            ip: record.ip(),
+            rule: DecisionRule::Takeover,
+            previous_step: Some(record.step),
+            releases_first: true,
+        })
+    }
+
+    /// The lowest address that is free, or resting after this very owner.
+    fn free(&self, position: usize, used: &impl Fn(IpAddr) -> bool) -> Result<Choice, Refusal> {
+        let (window, place) = (&self.request.ranges[position], &self.places[position]);
+        let resting = self
+            .older
+            .iter()
+            .filter(|record| record.class == Class::Cooling && self.fits(position, record, used))
+            .map(Record::ip)
+            .min();
+        let lowest = self.lowest_unused(window, place, used);
+        let ip = match (lowest, resting) {
+            (Some(lowest), Some(resting)) => lowest.min(resting),
+            (Some(ip), None) | (None, Some(ip)) => ip,
+            (None, None) => return Err(self.full(window, place)),
+        };
+        Ok(Choice {
+            ip,
+            rule: DecisionRule::LowestFree,
+            previous_step: place.record_of(self.state, ip).map(|record| record.step),
+            releases_first: false,
+        })
+    }
+
+    fn fits(&self, position: usize, record: &Record, used: &impl Fn(IpAddr) -> bool) -> bool {
+        let ip = record.ip();
+        self.places[position] == Place::Space(record.space)
+            && self.request.ranges[position].contains(ip)
+            && !used(ip)
+    }
+
+    fn lowest_unused(
+        &self,
+        window: &Window,
+        place: &Place,
+        used: &impl Fn(IpAddr) -> bool,
+    ) -> Option<IpAddr> {
+        let mut from = window.first();
+        loop {
+            let number = place.lowest_free(self.state, window, from)?;
+            let ip = address::from_number(window.family(), number);
+            if !used(ip) {
+                return Some(ip);
+            }
+            from = number.checked_add(1)?;
+        }
+    }
+
+    fn full(&self, window: &Window, place: &Place) -> Refusal {
+        let (held, cooling) = place.counts(self.state, window);
+        let wakes = place
+            .space()
+            .and_then(|space| self.state.next_wake(space, window));
+        let (space, window) = (place.name(self.state).to_owned(), Box::new(window.clone()));
+        match wakes {
+            Some(until) => Refusal::Cooling {
+                space,
+                window,
+                held,
+                cooling,
+                until: timestamp(until),
+            },
+            None => Refusal::Exhausted {
+                space,
+                window,
+                held,
+                cooling,
+            },
+        }
     }
 }

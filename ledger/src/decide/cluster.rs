@@ -1,3 +1,4 @@
+use super::resolve::Place;
 use super::{Change, Draft, NewEvent, OpenSpace, Verdict};
 use crate::answer::Answer;
 use crate::command::{Allocate, BindCluster, DeclareSpace};
@@ -6,19 +7,45 @@ use crate::model::{Provenance, space_name};
 use crate::refusal::Refusal;
 use crate::state::State;
 
+/// How the names of shared spaces begin; no cluster's name has a colon.
+const SHARED: &str = "shared:";
+
 /// The cluster's identity, as far as the request states it: refused if the name is bound to
-/// another, bound now if it is bound to none and its default space exists.
-pub(super) fn check(state: &State, request: &Allocate) -> Result<Option<NewEvent>, Refusal> {
+/// another.
+pub(super) fn check(state: &State, request: &Allocate) -> Result<(), Refusal> {
     let cluster = &request.attachment.cluster;
-    let Some(uid) = &request.cluster_uid else {
-        return Ok(None);
-    };
-    match state.spaces.bound_uid(cluster) {
-        Some(bound) if bound == uid => Ok(None),
-        Some(bound) => Err(mismatch(cluster, bound, uid)),
-        None if request.dry_run => Ok(None),
-        None => Ok(binding(state, cluster, uid, &request.provenance)),
+    match (&request.cluster_uid, state.spaces.bound_uid(cluster)) {
+        (Some(uid), Some(bound)) if uid != bound => Err(mismatch(cluster, bound, uid)),
+        _ => Ok(()),
     }
+}
+
+/// What an allocate must append before its holds: the binding of its cluster at first contact.
+/// An error tells what must be opened first: the spaces of the ranges, and the cluster's default
+/// space, whose stream has the binding.
+pub(super) fn bind_now(
+    state: &State,
+    request: &Allocate,
+    places: &[Place],
+) -> Result<Vec<NewEvent>, Verdict> {
+    let cluster = &request.attachment.cluster;
+    let first_contact = request
+        .cluster_uid
+        .as_ref()
+        .filter(|_| state.spaces.bound_uid(cluster).is_none());
+    let event =
+        first_contact.map(|uid| binding(state, cluster, uid, &request.provenance).ok_or(cluster));
+    let default = matches!(event, Some(Err(_))).then(|| default_space(cluster));
+    let mut open: Vec<OpenSpace> = Vec::new();
+    for space in places.iter().filter_map(Place::unopened).chain(&default) {
+        if !open.contains(space) {
+            open.push(space.clone());
+        }
+    }
+    if open.is_empty() {
+        return Ok(event.and_then(Result::ok).into_iter().collect());
+    }
+    Err(Verdict::Open(open))
 }
 
 /// Binds a cluster's name to the UID of its kube-system namespace.
@@ -35,31 +62,39 @@ pub(super) fn bind(state: &State, request: &BindCluster) -> Verdict {
     }
 }
 
-/// Declares a space that several clusters share. A member that has a space already would have
-/// its addresses in two.
+/// Declares a space that several clusters share, or further members of one. A member that has a
+/// space already would have its addresses in two.
 pub(super) fn declare(state: &State, request: &DeclareSpace) -> Verdict {
+    if !request.name.starts_with(SHARED) {
+        let refusal = Refusal::Invalid {
+            key: "name".to_owned(),
+            value: request.name.clone(),
+            problem: format!("does not begin with {SHARED:?}, as shared spaces do"),
+        };
+        return Verdict::Refuse(refusal, Vec::new());
+    }
     let declared = state.spaces.find(&request.name);
+    let mut complete = true;
     for (cluster, network_name) in &request.members {
-        let resolved = state.spaces.resolve(cluster, network_name);
-        if resolved.is_some() && resolved != declared {
-            let space = resolved.map(|space| state.spaces.get(space).name.clone());
-            let refusal = Refusal::MemberTaken {
-                cluster: cluster.clone(),
-                network_name: network_name.clone(),
-                space: space.unwrap_or_default(),
-            };
-            return Verdict::Refuse(refusal, Vec::new());
+        match state.spaces.resolve(cluster, network_name) {
+            None => complete = false,
+            resolved if resolved == declared => {}
+            Some(other) => {
+                let refusal = Refusal::MemberTaken {
+                    cluster: cluster.clone(),
+                    network_name: network_name.clone(),
+                    space: state.spaces.get(other).name.clone(),
+                };
+                return Verdict::Refuse(refusal, Vec::new());
+            }
         }
     }
-    let complete = request
-        .members
-        .iter()
-        .all(|(cluster, network_name)| state.spaces.resolve(cluster, network_name).is_some());
     match declared {
         Some(space) if complete && state.spaces.get(space).seq > 0 => {
             Verdict::Answer(Answer::SpaceDeclared(request.name.clone()), vec![space])
         }
-        Some(space) if complete => {
+        // The members join with the event that says so.
+        Some(space) => {
             let mut payload =
                 Payload::new(Kind::SpaceDeclared, "declared shared", &request.provenance);
             payload.evidence = Some(members_record(request));
@@ -71,10 +106,10 @@ pub(super) fn declare(state: &State, request: &DeclareSpace) -> Verdict {
             };
             Verdict::Append(vec![event], Draft::SpaceDeclared(request.name.clone()))
         }
-        _ => Verdict::Open(vec![OpenSpace {
+        None => Verdict::Open(vec![OpenSpace {
             name: request.name.clone(),
             private: None,
-            members: request.members.clone(),
+            members: Vec::new(),
         }]),
     }
 }

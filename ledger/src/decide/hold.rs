@@ -1,11 +1,12 @@
 use address::Window;
+use serde_json::{Map, Value};
 
 use super::allocate::{hold_ref, timestamp};
-use super::resolve::{Unresolved, resolve};
+use super::resolve::{Place, resolve};
 use super::{Change, Draft, HoldChange, NewEvent, Verdict};
 use crate::answer::{Answer, HoldReleased, ImportOutcome, Imported, Receipt, ReleasedAddress};
 use crate::command::{Import, ReleaseHold};
-use crate::event::encoding::sorted;
+use crate::event::encoding::{find_unfit, sorted};
 use crate::event::{Decision, DecisionRule, Kind, Payload, WindowRecord};
 use crate::model::Attachment;
 use crate::refusal::{Refusal, StepText};
@@ -13,6 +14,9 @@ use crate::state::{Class, Record, SpaceIndex, State};
 
 /// Ends one hold, named by address and step, and no other.
 pub(super) fn release(state: &State, request: &ReleaseHold) -> Verdict {
+    if let Err(refusal) = check_evidence(&request.evidence) {
+        return Verdict::Refuse(refusal, Vec::new());
+    }
     let Some(space) = state.spaces.find(&request.space) else {
         return Verdict::Refuse(Refusal::NoSuchSpace(request.space.clone()), Vec::new());
     };
@@ -31,7 +35,7 @@ pub(super) fn release(state: &State, request: &ReleaseHold) -> Verdict {
             Verdict::Append(vec![event], Draft::HoldReleased)
         }
         // Its own release stands: a repeat.
-        Some(record) if request.step % 2 == 0 && record.step == request.step + 1 => {
+        Some(record) if request.step.is_multiple_of(2) && record.step == request.step + 1 => {
             let released = ReleasedAddress {
                 ip: request.ip,
                 space: request.space.clone(),
@@ -61,66 +65,75 @@ pub(super) fn release(state: &State, request: &ReleaseHold) -> Verdict {
 
 /// Records a hold that another address manager made.
 pub(super) fn import(state: &State, request: &Import) -> Verdict {
-    let space = match resolve(state, &request.space, request.pool) {
-        Ok(space) => space,
-        Err(Unresolved::Open(open)) => return Verdict::Open(open),
-        Err(Unresolved::Refused(refusal, seen)) => return Verdict::Refuse(refusal, seen),
-    };
+    try_import(state, request).unwrap_or_else(|verdict| verdict)
+}
+
+/// The verdict; an error is one that ends the checks early.
+fn try_import(state: &State, request: &Import) -> Result<Verdict, Verdict> {
+    let refused = |refusal| Verdict::Refuse(refusal, Vec::new());
+    let window = whole_pool(request).map_err(refused)?;
+    check_evidence(&request.evidence).map_err(refused)?;
+    let place = resolve(state, &request.space, request.pool)?;
     let attachment = Attachment {
         cluster: request.space.cluster.clone(),
         container_id: request.container_id.clone(),
         ifname: request.ifname.clone().unwrap_or_default(),
         network: String::new(),
     };
-    let record = state.record_of(space, request.ip);
-    match record {
-        Some(record) if record.is_held() && record.attachment == attachment.key() => {
-            let held = Imported {
-                outcome: ImportOutcome::Held,
-                step: record.step,
-                seq: record.allocated_seq,
-            };
-            return Verdict::Answer(Answer::Imported(held), vec![space]);
+    let record = place.record_of(state, request.ip);
+    let seen: Vec<SpaceIndex> = place.space().into_iter().collect();
+    let known = |outcome, step, seq| {
+        let imported = Imported { outcome, step, seq };
+        Verdict::Answer(Answer::Imported(imported), seen.clone())
+    };
+    let own = record.filter(|record| record.attachment == attachment.key());
+    if let Some(record) = own.filter(|record| record.is_held()) {
+        return Ok(known(
+            ImportOutcome::Held,
+            record.step,
+            record.allocated_seq,
+        ));
+    }
+    // It may have ended after the history was looked up.
+    let ended = own.map(|record| (record.step - 1, record.allocated_seq));
+    if let Some((step, seq)) = ended.or(request.ended_before) {
+        return Ok(known(ImportOutcome::Ended, step, seq));
+    }
+    if let Some(refusal) = record.and_then(|record| in_the_way(state, record)) {
+        return Err(Verdict::Refuse(refusal, seen));
+    }
+    match &place {
+        Place::Unopened { open, .. } => Ok(Verdict::Open(vec![open.clone()])),
+        Place::Space(space) => {
+            let step = record.map_or(0, |record| record.step + 1);
+            let event = import_event(state, request, (*space, step), window, attachment);
+            Ok(Verdict::Append(vec![event], Draft::Imported))
         }
-        _ => {}
     }
-    if let Some((step, seq)) = request.ended_before {
-        let ended = Imported {
-            outcome: ImportOutcome::Ended,
-            step,
-            seq,
-        };
-        return Verdict::Answer(Answer::Imported(ended), vec![space]);
+}
+
+fn in_the_way(state: &State, record: &Record) -> Option<Refusal> {
+    let ip = record.ip();
+    match record.class {
+        Class::Free => None,
+        Class::Held => Some(Refusal::AddressTaken {
+            ip,
+            hold: hold_ref(state, record),
+        }),
+        Class::Cooling => Some(Refusal::AddressCooling {
+            ip,
+            until: timestamp(record.cooling_until_us()),
+        }),
     }
-    if let Some(record) = record.filter(|record| record.class != Class::Free) {
-        let refusal = if record.is_held() {
-            Refusal::AddressTaken {
-                ip: request.ip,
-                hold: hold_ref(state, record),
-            }
-        } else {
-            let until = timestamp(record.cooling_until_us());
-            Refusal::AddressCooling {
-                ip: request.ip,
-                until,
-            }
-        };
-        return Verdict::Refuse(refusal, vec![space]);
-    }
-    import_event(state, request, space, record, attachment)
 }
 
 fn import_event(
     state: &State,
     request: &Import,
-    space: SpaceIndex,
-    record: Option<&Record>,
+    (space, step): (SpaceIndex, u32),
+    window: Window,
     attachment: Attachment,
-) -> Verdict {
-    let window = match whole_pool(request) {
-        Ok(window) => window,
-        Err(refusal) => return Verdict::Refuse(refusal, Vec::new()),
-    };
+) -> NewEvent {
     let key = attachment.key();
     // The same sandbox and interface may hold one address per range.
     let position = state
@@ -146,9 +159,9 @@ fn import_event(
         rule: DecisionRule::Import,
         window: WindowRecord::new(&window, true),
     });
-    let event = NewEvent {
+    NewEvent {
         space,
-        target: Some((request.ip, record.map_or(0, |record| record.step + 1))),
+        target: Some((request.ip, step)),
         change: Change::Hold(Box::new(HoldChange {
             window,
             attachment: key,
@@ -159,8 +172,19 @@ fn import_event(
             position,
         })),
         payload,
-    };
-    Verdict::Append(vec![event], Draft::Imported)
+    }
+}
+
+/// Only what every program writes the same way, and PostgreSQL can read, is recorded.
+fn check_evidence(evidence: &Map<String, Value>) -> Result<(), Refusal> {
+    match find_unfit("evidence", &Value::Object(evidence.clone())) {
+        None => Ok(()),
+        Some((key, value, problem)) => Err(Refusal::Invalid {
+            key,
+            value,
+            problem: problem.to_owned(),
+        }),
+    }
 }
 
 /// The window of an import is the whole pool: the source kept no other.
@@ -172,18 +196,16 @@ fn whole_pool(request: &Import) -> Result<Window, Refusal> {
         range_end: None,
         exclude: &[],
     };
-    let invalid = |problem: String| Refusal::Invalid {
-        key: "range".to_owned(),
-        value: range.clone(),
+    let invalid = |key: &str, value: &str, problem: String| Refusal::Invalid {
+        key: key.to_owned(),
+        value: value.to_owned(),
         problem,
     };
-    let window = Window::parse(&text).map_err(|error| invalid(error.problem().to_owned()))?;
+    let window = Window::parse(&text)
+        .map_err(|error| invalid("range", &range, error.problem().to_owned()))?;
     if !request.pool.contains(&request.ip) {
-        return Err(Refusal::Invalid {
-            key: "address".to_owned(),
-            value: request.ip.to_string(),
-            problem: format!("lies outside the range {range}"),
-        });
+        let problem = format!("lies outside the range {range}");
+        return Err(invalid("address", &request.ip.to_string(), problem));
     }
     Ok(window)
 }

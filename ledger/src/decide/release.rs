@@ -17,21 +17,19 @@ pub(super) fn decide(state: &State, request: &Release) -> Verdict {
             .find(|held| !held.is_empty())
             .unwrap_or_default();
     }
-    let node = request
-        .owner
-        .as_ref()
-        .and_then(|owner| owner.node.as_deref())
-        .unwrap_or_default();
     if held.is_empty() {
+        let owner = request.owner.as_ref();
         return Verdict::Bury(Burial {
             attachment: key,
             token: request.token,
             cluster: request.attachment.cluster.clone(),
-            node: node.to_owned(),
+            node: owner
+                .and_then(|owner| owner.node.clone())
+                .unwrap_or_default(),
         });
     }
     if let Some(token) = &request.token {
-        let stamp = state.order.stamp(&request.attachment.cluster, node, token);
+        let stamp = state.order.stamp(token);
         if held
             .iter()
             .filter_map(Record::stamp)

@@ -63,19 +63,50 @@ fn sorted_value(value: &Value) -> Value {
     }
 }
 
-/// The path of the first number that is not an integer, if there is one. Floating point has no
-/// canonical text that all programs agree on.
+/// The path of the first number that is not an integer of 64 bits, if there is one. Floating
+/// point has no canonical text that all programs agree on.
 #[must_use]
 pub fn find_fraction(path: &str, value: &Value) -> Option<String> {
+    find(path, value, is_fraction).map(|(path, _)| path)
+}
+
+/// The first part of a free-form value that cannot be recorded: path, value, and why.
+#[must_use]
+pub fn find_unfit(path: &str, value: &Value) -> Option<(String, String, &'static str)> {
+    let unfit = |judge, problem| {
+        let (path, value) = find(path, value, judge)?;
+        let text = value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned);
+        Some((path, text, problem))
+    };
+    unfit(is_fraction, "is not an integer of 64 bits")
+        // PostgreSQL cannot read it back as JSON.
+        .or_else(|| unfit(has_nul, "contains U+0000"))
+}
+
+fn is_fraction(value: &Value) -> bool {
+    matches!(value, Value::Number(number) if !number.is_i64() && !number.is_u64())
+}
+
+fn has_nul(value: &Value) -> bool {
+    matches!(value, Value::String(text) if text.contains('\0'))
+}
+
+/// The first part, or key, that is judged so, with its path.
+fn find(path: &str, value: &Value, judge: fn(&Value) -> bool) -> Option<(String, Value)> {
+    if judge(value) {
+        return Some((path.to_owned(), value.clone()));
+    }
     match value {
-        Value::Number(number) if !number.is_i64() && !number.is_u64() => Some(path.to_owned()),
         Value::Array(items) => items
             .iter()
             .enumerate()
-            .find_map(|(index, item)| find_fraction(&format!("{path}[{index}]"), item)),
-        Value::Object(object) => object
-            .iter()
-            .find_map(|(key, item)| find_fraction(&format!("{path}.{key}"), item)),
+            .find_map(|(index, item)| find(&format!("{path}[{index}]"), item, judge)),
+        Value::Object(object) => object.iter().find_map(|(key, item)| {
+            find(path, &Value::from(key.as_str()), judge)
+                .or_else(|| find(&format!("{path}.{key}"), item, judge))
+        }),
         _ => None,
     }
 }

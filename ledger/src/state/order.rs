@@ -22,8 +22,9 @@ pub struct Stamp {
 /// An attachment whose DEL found nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tombstone {
-    /// Order of the DEL, if it had one.
-    pub stamp: Option<Stamp>,
+    /// Order of the DEL, if it had one. Not a stamp: its boot may never have been seen, and a boot
+    /// that is seen meanwhile must not take its place.
+    pub token: Option<OrderToken>,
     /// Until when it counts, in microseconds.
     pub expires_us: i64,
 }
@@ -36,108 +37,130 @@ const RECENT_MAX: usize = 131_072;
 
 #[derive(Debug)]
 struct Boot {
-    cluster: String,
-    node: String,
     index: BootIndex,
     persisted: bool,
 }
 
-impl Boot {
-    fn is_on(&self, cluster: &str, node: &str) -> bool {
-        self.cluster == cluster && self.node == node
-    }
+/// The last applied call, and when it was applied, in microseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct LastCall {
+    stamp: Stamp,
+    at_us: i64,
 }
 
 /// Which call came last, for pods and attachments that may hold nothing any more.
 #[derive(Debug, Default)]
 pub struct Order {
-    boots: HashMap<Uuid, Vec<Boot>>,
-    boot_count: u32,
-    recent: HashMap<Key, Stamp>,
-    recent_queue: VecDeque<(i64, Key, Stamp)>,
+    /// By boot id alone: the kernel draws it anew at every start, and a caller that does not know
+    /// its node's name is still a caller of that boot.
+    boots: HashMap<Uuid, Boot>,
+    last_boot: u32,
+    recent: HashMap<Key, LastCall>,
+    /// Every `remember`, by its time: which of them may be forgotten.
+    recent_queue: VecDeque<(i64, Key)>,
     tombstones: HashMap<Key, Tombstone>,
 }
 
 impl Order {
     /// Learn of a boot, in the order of first sight.
-    pub fn add_boot(
-        &mut self,
-        cluster: &str,
-        node: &str,
-        boot_id: Uuid,
-        persisted: bool,
-    ) -> BootIndex {
+    pub fn add_boot(&mut self, boot_id: Uuid, persisted: bool) -> BootIndex {
         let next = self.next_boot();
-        let boots = self.boots.entry(boot_id).or_default();
-        if let Some(known) = boots.iter_mut().find(|boot| boot.is_on(cluster, node)) {
-            known.persisted |= persisted;
-            return known.index;
-        }
-        boots.push(Boot {
-            cluster: cluster.to_owned(),
-            node: node.to_owned(),
+        let boot = self.boots.entry(boot_id).or_insert(Boot {
             index: next,
-            persisted,
+            persisted: false,
         });
-        self.boot_count += 1;
-        next
+        boot.persisted |= persisted;
+        self.last_boot = self.last_boot.max(boot.index.0.get());
+        boot.index
+    }
+
+    /// Take a boot back. Its place is given to another only if it was the last.
+    pub(super) fn remove_boot(&mut self, boot_id: Uuid) {
+        if let Some(boot) = self.boots.remove(&boot_id)
+            && boot.index.0.get() == self.last_boot
+        {
+            self.last_boot -= 1;
+        }
+    }
+
+    /// Whether memory knows this boot.
+    #[must_use]
+    pub fn is_boot_known(&self, boot_id: Uuid) -> bool {
+        self.boots.contains_key(&boot_id)
     }
 
     /// Whether the database knows this boot.
     #[must_use]
-    pub fn is_boot_persisted(&self, cluster: &str, node: &str, boot_id: Uuid) -> bool {
-        self.find_boot(cluster, node, boot_id)
-            .is_some_and(|boot| boot.persisted)
+    pub fn is_boot_persisted(&self, boot_id: Uuid) -> bool {
+        self.boots.get(&boot_id).is_some_and(|boot| boot.persisted)
     }
 
     /// A token as something that can be compared.
     #[must_use]
-    pub fn stamp(&self, cluster: &str, node: &str, token: &OrderToken) -> Stamp {
-        let boot = self
-            .find_boot(cluster, node, token.boot_id)
-            .map_or_else(|| self.next_boot(), |boot| boot.index);
+    pub fn stamp(&self, token: &OrderToken) -> Stamp {
+        let known = self.boots.get(&token.boot_id);
         Stamp {
-            boot,
+            boot: known.map_or_else(|| self.next_boot(), |boot| boot.index),
             boottime_ns: token.boottime_ns,
         }
     }
 
-    fn find_boot(&self, cluster: &str, node: &str, boot_id: Uuid) -> Option<&Boot> {
-        self.boots
-            .get(&boot_id)?
-            .iter()
-            .find(|boot| boot.is_on(cluster, node))
-    }
-
     fn next_boot(&self) -> BootIndex {
-        let next = self.boot_count.checked_add(1).and_then(NonZeroU32::new);
+        let next = self.last_boot.checked_add(1).and_then(NonZeroU32::new);
         BootIndex(next.expect("fewer than 2^32 boots were seen"))
     }
 
-    /// Remember the last applied call of a pod's interface or an attachment.
-    pub fn remember(&mut self, key: Key, stamp: Stamp, now_us: i64) {
-        let last = self.recent.entry(key).or_insert(stamp);
-        *last = stamp.max(*last);
-        self.recent_queue.push_back((now_us, key, stamp));
-        while self.recent_queue.len() > RECENT_MAX
-            || self
-                .recent_queue
-                .front()
-                .is_some_and(|(at, ..)| now_us - at > RECENT_US)
+    /// Remember the last applied call of a pod's interface or an attachment; gives back what was
+    /// remembered before.
+    pub(super) fn remember(&mut self, key: Key, stamp: Stamp, at_us: i64) -> Option<LastCall> {
+        let old = self.recent.get(&key).copied();
+        let stamp = old.map_or(stamp, |old| old.stamp.max(stamp));
+        self.recent.insert(key, LastCall { stamp, at_us });
+        self.recent_queue.push_back((at_us, key));
+        old
+    }
+
+    /// Take the newest `remember` back. What was before it may have been forgotten meanwhile.
+    pub(super) fn unremember(&mut self, key: Key, old: Option<LastCall>) {
+        self.recent_queue.pop_back();
+        let first = self.recent_queue.front().map_or(i64::MAX, |&(at, _)| at);
+        match old.filter(|old| old.at_us >= first) {
+            Some(old) => self.recent.insert(key, old),
+            None => self.recent.remove(&key),
+        };
+    }
+
+    /// Forget what no caller can wait for any more.
+    pub(super) fn forget_before(&mut self, now_us: i64) {
+        while let Some(&(at_us, _)) = self.recent_queue.front()
+            && now_us - at_us > RECENT_US
         {
-            let Some((_, key, stamp)) = self.recent_queue.pop_front() else {
-                return;
-            };
-            if self.recent.get(&key) == Some(&stamp) {
-                self.recent.remove(&key);
-            }
+            self.forget_first();
+        }
+    }
+
+    /// Forget the oldest beyond the bound.
+    pub(super) fn forget_excess(&mut self) {
+        while self.recent_queue.len() > RECENT_MAX {
+            self.forget_first();
+        }
+    }
+
+    fn forget_first(&mut self) {
+        if let Some((at_us, key)) = self.recent_queue.pop_front()
+            && self
+                .recent
+                .get(&key)
+                .is_some_and(|last| last.at_us == at_us)
+        {
+            self.recent.remove(&key);
         }
     }
 
     /// The last remembered call for a key.
     #[must_use]
     pub fn last(&self, key: Key) -> Option<Stamp> {
-        self.recent.get(&key).copied()
+        self.recent.get(&key).map(|last| last.stamp)
     }
 
     /// How far back `remember` reaches, in microseconds.

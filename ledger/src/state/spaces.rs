@@ -79,6 +79,16 @@ impl Spaces {
         self.clusters.insert(cluster.to_owned(), uid.to_owned());
     }
 
+    pub(super) fn unbind(&mut self, cluster: &str) {
+        self.clusters.remove(cluster);
+    }
+
+    pub(super) fn remove_member(&mut self, cluster: &str, network_name: &str) {
+        if let Some(names) = self.members.get_mut(cluster) {
+            names.remove(network_name);
+        }
+    }
+
     /// The UID that a cluster's name is bound to.
     #[must_use]
     pub fn bound_uid(&self, cluster: &str) -> Option<&str> {

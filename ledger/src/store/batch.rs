@@ -73,6 +73,14 @@ enum Attempt {
     Lost(Vec<Pending>, String),
 }
 
+/// A batch that the database refuses, as a whole.
+struct Unsettled {
+    batch: Vec<Pending>,
+    error: Error,
+    /// Why an earlier attempt may have been applied all the same.
+    unknown: Option<String>,
+}
+
 /// Why a call did not come through.
 enum Failure {
     /// The database refused: nothing changed.
@@ -92,10 +100,14 @@ impl Lane {
         }
         #[expect(clippy::cast_precision_loss, reason = "a batch is small")]
         self.metrics.batch_requests.observe(batch.len() as f64);
+        if self.has_unknown_boot(&batch) {
+            self.land_all(flights).await;
+        }
         let Some(connection) = self.connection.clone() else {
             self.land_all(flights).await;
             return self.serve(batch, None).await;
         };
+        self.learn_boots(&batch, &connection).await;
         match self.prepare(batch) {
             Prepared::Ready(ready) => {
                 let (flight, append) = *ready;
@@ -172,12 +184,16 @@ impl Lane {
         if batch.is_empty() {
             return;
         }
-        let Err(failed) = self.settle(batch, unknown.clone()).await else {
+        let Err(failed) = self.settle(batch, unknown).await else {
             return;
         };
-        let (batch, error) = *failed;
+        let Unsettled {
+            batch,
+            error,
+            unknown,
+        } = *failed;
         if batch.len() == 1 {
-            answer_all(batch, || clone_failure(&error));
+            answer_all(batch, || told(&error, unknown.as_deref()));
             return;
         }
         // One bad request must not fail its neighbours.
@@ -185,9 +201,10 @@ impl Lane {
         tracing::warn!(error = %error, requests = batch.len(), "batch failed; retrying singly");
         for pending in batch {
             if let Err(failed) = self.settle(vec![pending], unknown.clone()).await {
-                let (alone, error) = *failed;
-                tracing::error!(error = %error, "request failed in the database");
-                answer_all(alone, || clone_failure(&error));
+                tracing::error!(error = %failed.error, "request failed in the database");
+                answer_all(failed.batch, || {
+                    told(&failed.error, failed.unknown.as_deref())
+                });
             }
         }
     }
@@ -197,7 +214,7 @@ impl Lane {
         &mut self,
         mut batch: Vec<Pending>,
         mut unknown: Option<String>,
-    ) -> Result<(), Box<(Vec<Pending>, Error)>> {
+    ) -> Result<(), Box<Unsettled>> {
         let mut failures = 0;
         loop {
             batch = expire(batch, unknown.as_deref(), &self.metrics);
@@ -228,7 +245,11 @@ impl Lane {
                     failures += 1;
                     // Another writer may have been first in a space that was not looked at.
                     if self.refresh().await.is_err() || failures > 1 {
-                        return Err(Box::new((left, error)));
+                        return Err(Box::new(Unsettled {
+                            batch: left,
+                            error,
+                            unknown,
+                        }));
                     }
                     batch = left;
                 }
@@ -256,6 +277,7 @@ impl Lane {
         let Some(connection) = self.connection.clone() else {
             return Attempt::Again(batch);
         };
+        self.learn_boots(&batch, &connection).await;
         match self.prepare(batch) {
             Prepared::NeedsSpaces(batch, open) => self.open_spaces(batch, &open).await,
             Prepared::Ready(ready) => {
@@ -276,6 +298,22 @@ impl Lane {
                 self.state.roll_back();
                 self.judge(flight.batch, sent).await
             }
+        }
+    }
+
+    fn has_unknown_boot(&self, batch: &[Pending]) -> bool {
+        let mut tokens = batch.iter().filter_map(|pending| pending.command.token());
+        tokens.any(|token| !self.state.order.is_boot_known(token.boot_id))
+    }
+
+    /// A boot that memory does not know may be known to the database, before or after others of
+    /// its node. Rare: once per boot and replica. Only while no change waits.
+    async fn learn_boots(&mut self, batch: &[Pending], connection: &Connection) {
+        if self.has_unknown_boot(batch)
+            && let Err(error) = load::boots(&connection.client, &mut self.state.order).await
+        {
+            // The call that follows meets the same trouble and deals with it.
+            tracing::warn!(error = %error, "the lane cannot read the boots");
         }
     }
 
@@ -395,12 +433,10 @@ impl Lane {
             append.bury(&burial, TOMBSTONE_SECONDS);
             match self.send(&append).await {
                 Ok(Appended::Yes { .. }) => {
-                    let stamp = burial
-                        .token
-                        .as_ref()
-                        .map(|token| self.state.order.stamp(&burial.cluster, &burial.node, token));
-                    let expires_us = self.now_us() + TOMBSTONE_SECONDS * 1_000_000;
-                    let tombstone = Tombstone { stamp, expires_us };
+                    let tombstone = Tombstone {
+                        token: burial.token,
+                        expires_us: self.now_us() + TOMBSTONE_SECONDS * 1_000_000,
+                    };
                     self.state.order.bury(burial.attachment, tombstone);
                     let epoch = self.state.epoch;
                     let released = Released {
@@ -519,7 +555,7 @@ async fn fly(connection: Arc<Connection>, flight: Flight, append: Append) -> Lan
 async fn send(connection: &Connection, append: &Append) -> Result<Appended, Failure> {
     match append.send(connection).await {
         // Committed here, perhaps nowhere else: not an acknowledgement.
-        Ok(_) if connection.take_warning() => Err(Failure::Unconfirmed),
+        Ok(_) if connection.has_warned() => Err(Failure::Unconfirmed),
         Ok(appended) => Ok(appended),
         Err(error) if is_lost(&error) => Err(Failure::Lost(describe(&error))),
         Err(error) => Err(Failure::Refused(classify(&error))),
@@ -570,6 +606,16 @@ fn answer(pending: Pending, result: Result<Answer, Error>) {
 fn answer_all(batch: Vec<Pending>, error: impl Fn() -> Error) {
     for pending in batch {
         answer(pending, Err(error()));
+    }
+}
+
+/// What a request is told whose last attempt was refused, by its earlier ones.
+fn told(error: &Error, unknown: Option<&str>) -> Error {
+    match unknown {
+        Some(reason) => Error::OutcomeUnknown {
+            reason: format!("{reason}; then: {error}"),
+        },
+        None => clone_failure(error),
     }
 }
 

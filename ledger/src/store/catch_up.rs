@@ -121,6 +121,11 @@ async fn follow(
             };
             let payload: Payload = serde_json::from_slice(row.get(5))
                 .map_err(|error| inconsistent(error.to_string()))?;
+            // Another space may have shown an earlier boot of the same node first.
+            let boot = payload.token.map(|token| token.boot_id);
+            if boot.is_some_and(|boot_id| !state.order.is_boot_known(boot_id)) {
+                load::boots(client, &mut state.order).await?;
+            }
             apply_recorded(state, space, seq, row.get(4), target, payload).map_err(inconsistent)?;
             state.spaces.set_anchor(space, seq, to_hash(row.get(3)));
         }

@@ -69,6 +69,8 @@ impl Connection {
             .await
             .map_err(|e| classify(&e))?;
         let append = client.prepare(APPEND_SQL).await.map_err(|e| classify(&e))?;
+        // What was said while connecting (a collation's version, say) concerns no commit.
+        warned.store(false, Ordering::Release);
         Ok(Connection {
             client,
             append,
@@ -76,10 +78,12 @@ impl Connection {
         })
     }
 
-    /// Whether the server warned since the last question. After `append` it means that the commit
-    /// is here but perhaps not on the standby (SQLSTATE 01000, or 57P01 when it is terminated).
-    pub(super) fn take_warning(&self) -> bool {
-        self.warned.swap(false, Ordering::AcqRel)
+    /// Whether the server ever warned. After `append` it means that the commit is here but
+    /// perhaps not on the standby (SQLSTATE 01000, or 57P01 when it is terminated). Which of the
+    /// calls on their way it meant cannot be told, so it counts for all of them and for whatever
+    /// this connection would still carry.
+    pub(super) fn has_warned(&self) -> bool {
+        self.warned.load(Ordering::Acquire)
     }
 }
 

@@ -152,7 +152,8 @@ const MISSING: &[(&str, &str)] = &[
          cross join lateral aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a \
          left join pg_roles r on r.oid = a.grantee \
          where p.pronamespace = 'ipledger'::regnamespace and a.grantee <> p.proowner \
-           and not (p.proname = 'append' and r.rolname = current_database() || '_app')",
+           and not (p.proname in ('append', 'append_and_commit') \
+             and r.rolname = current_database() || '_app')",
     ),
     (
         "role that may act as the owner",

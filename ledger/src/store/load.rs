@@ -143,16 +143,14 @@ async fn windows(client: &Client, state: &mut State) -> Result<(), Error> {
     Ok(())
 }
 
-async fn boots(client: &Client, order: &mut Order) -> Result<(), Error> {
+/// Boots in the order of their first sight. Safe to call again: what is known keeps its place.
+pub(super) async fn boots(client: &Client, order: &mut Order) -> Result<(), Error> {
     let rows = client
-        .query(
-            "select cluster, node, boot_id from ipledger.boots order by id",
-            &[],
-        )
+        .query("select boot_id from ipledger.boots order by id", &[])
         .await
         .map_err(|e| classify(&e))?;
     for row in rows {
-        order.add_boot(row.get(0), row.get(1), row.get(2), true);
+        order.add_boot(row.get(0), true);
     }
     Ok(())
 }
@@ -161,25 +159,20 @@ async fn boots(client: &Client, order: &mut Order) -> Result<(), Error> {
 pub(super) async fn tombstones(client: &Client, order: &mut Order) -> Result<(), Error> {
     let rows = client
         .query(
-            "select attachment, boot_id, boottime_ns, cluster, node, \
+            "select attachment, boot_id, boottime_ns, \
              (extract(epoch from expires_at) * 1000000)::bigint \
              from ipledger.tombstones where expires_at > clock_timestamp()",
             &[],
         )
         .await
         .map_err(|e| classify(&e))?;
-    let mut all = Vec::with_capacity(rows.len());
-    for row in rows {
-        let stamp =
-            token(row.get(1), row.get(2)).map(|token| order.stamp(row.get(3), row.get(4), &token));
-        all.push((
-            to_key(row.get(0)),
-            Tombstone {
-                stamp,
-                expires_us: row.get(5),
-            },
-        ));
-    }
+    let all = rows.iter().map(|row| {
+        let tombstone = Tombstone {
+            token: token(row.get(1), row.get(2)),
+            expires_us: row.get(3),
+        };
+        (to_key(row.get(0)), tombstone)
+    });
     order.set_tombstones(all);
     Ok(())
 }
@@ -190,8 +183,8 @@ async fn addresses(client: &Client, state: &mut State) -> Result<(), Error> {
     let rows = client
         .query_raw(
             "select space_id, ip, step, seq, (extract(epoch from recorded_at) * 1000000)::bigint, \
-             pool::text, allocated_seq, attachment, owner, position, cluster, node, boot_id, \
-             boottime_ns, content, cooldown_seconds from ipledger.addresses",
+             pool::text, allocated_seq, attachment, owner, position, boot_id, boottime_ns, \
+             content, cooldown_seconds from ipledger.addresses",
             no_parameters,
         )
         .await
@@ -224,19 +217,14 @@ fn record(state: &mut State, row: &Row, now_us: i64) -> Result<Record, Error> {
         .ok_or_else(|| inconsistent("its pool is unknown"))?;
     let step = to_u32(row.get(2));
     let at_us: i64 = row.get(4);
-    let cooldown_seconds = to_u32(row.get(15));
+    let cooldown_seconds = to_u32(row.get(13));
     let class = match step % 2 {
         0 => Class::Held,
         _ if at_us + i64::from(cooldown_seconds) * 1_000_000 > now_us => Class::Cooling,
         _ => Class::Free,
     };
-    let token = token(row.get(12), row.get(13));
-    let node: Option<&str> = row.get(11);
-    let boot = token.map(|token| {
-        state
-            .order
-            .add_boot(row.get(10), node.unwrap_or_default(), token.boot_id, true)
-    });
+    let token = token(row.get(10), row.get(11));
+    let boot = token.map(|token| state.order.add_boot(token.boot_id, true));
     Ok(Record {
         number: address::to_number(ip),
         attachment: to_key(row.get(7)),
@@ -245,7 +233,7 @@ fn record(state: &mut State, row: &Row, now_us: i64) -> Result<Record, Error> {
         seq: to_u64(row.get(3)),
         allocated_seq: to_u64(row.get(6)),
         at_us,
-        content: row.get::<_, i64>(14).cast_unsigned(),
+        content: row.get::<_, i64>(12).cast_unsigned(),
         boot,
         space,
         pool,
@@ -287,6 +275,8 @@ async fn recent_releases(client: &Client, state: &mut State) -> Result<(), Error
             if let Some(payload) = recorded_payload(row.get(1)) {
                 remember_release(state, &payload, row.get(0));
             }
+            // Nothing here is ever rolled back, so the journal need not grow.
+            state.commit();
         }
     }
     Ok(())

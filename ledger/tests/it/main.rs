@@ -1,4 +1,6 @@
 //! Integration tests of the ledger on a real PostgreSQL; one database per test.
 
+mod faults;
+mod guard;
 mod smoke;
 mod support;

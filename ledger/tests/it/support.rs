@@ -13,16 +13,16 @@ use ledger::{Answer, Command, Error, Ledger, StoreConfig, SystemClock};
 use uuid::Uuid;
 
 /// Longer than anything here takes.
-pub const WAIT: Duration = Duration::from_secs(20);
+pub(crate) const WAIT: Duration = Duration::from_secs(20);
 
 /// A migrated database and a ledger on it.
-pub struct Bench {
-    pub ledger: Ledger,
-    pub database: TestDatabase,
+pub(crate) struct Bench {
+    pub(crate) ledger: Ledger,
+    pub(crate) database: TestDatabase,
 }
 
 impl Bench {
-    pub async fn new() -> Bench {
+    pub(crate) async fn new() -> Bench {
         let database = TestDatabase::create().await;
         ledger::migrate(&database.url()).await.expect("migrations");
         let ledger = open(&database).await;
@@ -31,14 +31,14 @@ impl Bench {
 }
 
 /// Another replica on the same database.
-pub async fn open(database: &TestDatabase) -> Ledger {
+pub(crate) async fn open(database: &TestDatabase) -> Ledger {
     let url = database.url_as(&format!("{}_app", database.name()));
     Ledger::open(&StoreConfig::new(&url), Arc::new(SystemClock))
         .await
         .expect("a ledger")
 }
 
-pub fn provenance() -> Provenance {
+pub(crate) fn provenance() -> Provenance {
     Provenance {
         request_id: "test".to_owned(),
         actor: Actor {
@@ -49,7 +49,7 @@ pub fn provenance() -> Provenance {
     }
 }
 
-pub fn attachment(container: &str) -> Attachment {
+pub(crate) fn attachment(container: &str) -> Attachment {
     Attachment {
         cluster: "prod".to_owned(),
         container_id: container.to_owned(),
@@ -58,7 +58,7 @@ pub fn attachment(container: &str) -> Attachment {
     }
 }
 
-pub fn owner(pod: &str, uid: &str) -> Owner {
+pub(crate) fn owner(pod: &str, uid: &str) -> Owner {
     Owner {
         name: pod.to_owned(),
         namespace: "default".to_owned(),
@@ -67,7 +67,7 @@ pub fn owner(pod: &str, uid: &str) -> Owner {
     }
 }
 
-pub fn window(range: &str, start: Option<&str>, end: Option<&str>) -> Window {
+pub(crate) fn window(range: &str, start: Option<&str>, end: Option<&str>) -> Window {
     Window::parse(&WindowText {
         range,
         range_start: start,
@@ -77,7 +77,7 @@ pub fn window(range: &str, start: Option<&str>, end: Option<&str>) -> Window {
     .expect("a window")
 }
 
-pub fn token(boot: u128, boottime_ns: u64) -> OrderToken {
+pub(crate) fn token(boot: u128, boottime_ns: u64) -> OrderToken {
     OrderToken {
         boot_id: Uuid::from_u128(boot),
         boottime_ns,
@@ -85,7 +85,7 @@ pub fn token(boot: u128, boottime_ns: u64) -> OrderToken {
 }
 
 /// An allocate out of one range, by the pod `pod-<container>`.
-pub fn allocate(container: &str, range: &str) -> Allocate {
+pub(crate) fn allocate(container: &str, range: &str) -> Allocate {
     Allocate {
         attachment: attachment(container),
         owner: Some(owner(
@@ -107,7 +107,7 @@ pub fn allocate(container: &str, range: &str) -> Allocate {
     }
 }
 
-pub fn release(container: &str) -> Release {
+pub(crate) fn release(container: &str) -> Release {
     Release {
         attachment: attachment(container),
         owner: None,
@@ -116,7 +116,7 @@ pub fn release(container: &str) -> Release {
     }
 }
 
-pub async fn add(ledger: &Ledger, request: Allocate) -> Result<Allocated, Error> {
+pub(crate) async fn add(ledger: &Ledger, request: Allocate) -> Result<Allocated, Error> {
     match ledger
         .execute(Command::Allocate(Box::new(request)), WAIT)
         .await?
@@ -126,7 +126,7 @@ pub async fn add(ledger: &Ledger, request: Allocate) -> Result<Allocated, Error>
     }
 }
 
-pub async fn del(ledger: &Ledger, request: Release) -> Result<Released, Error> {
+pub(crate) async fn del(ledger: &Ledger, request: Release) -> Result<Released, Error> {
     match ledger
         .execute(Command::Release(Box::new(request)), WAIT)
         .await?
@@ -136,7 +136,7 @@ pub async fn del(ledger: &Ledger, request: Release) -> Result<Released, Error> {
     }
 }
 
-pub fn ips(allocated: &Allocated) -> Vec<String> {
+pub(crate) fn ips(allocated: &Allocated) -> Vec<String> {
     allocated
         .addresses
         .iter()
@@ -144,6 +144,27 @@ pub fn ips(allocated: &Allocated) -> Vec<String> {
         .collect()
 }
 
-pub fn ip(text: &str) -> IpAddr {
+pub(crate) fn ip(text: &str) -> IpAddr {
     text.parse().expect("an address")
+}
+
+/// Numbers that look random and are the same in every run (SplitMix64).
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Random {
+        Random(seed)
+    }
+
+    pub(crate) fn number(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+        self.number() % bound
+    }
 }

@@ -1,6 +1,6 @@
 //! What needs a Docker engine: the image, docker-compose.yml, and a database in a container.
 //!
-//! A test runs in a copy of this process, which `tests/docker/with-engine.sh` starts with a Docker
+//! A test runs in a copy of this process, which `tests/docker/with-engine` starts with a Docker
 //! engine around it. So a private engine lives exactly as long as its test, and `DOCKER_HOST` is
 //! set from the start of the process, where every client looks for it.
 
@@ -15,9 +15,9 @@ use std::process::{Command, Output};
 
 /// Marks the copy.
 const INSIDE: &str = "IPLEDGER_TEST_INSIDE_ENGINE";
-/// `with-engine.sh` could get no engine.
+/// `with-engine` could get no engine.
 const NO_ENGINE: i32 = 69;
-/// The image that `tests/docker/images.sh` gives the engine.
+/// The image that `tests/docker/images` gives the engine.
 const POSTGRES_IMAGE: &str = "ipledger-test/postgres";
 
 /// Runs the body of the test `name` (its full path) with an engine, or says in one line why it
@@ -28,7 +28,7 @@ fn with_engine(name: &str, limit_seconds: u32, body: impl FnOnce()) {
     }
     let output = Command::new("timeout")
         .args(["--kill-after=60", &limit_seconds.to_string()])
-        .arg(repository().join("tests/docker/with-engine.sh"))
+        .arg(repository().join("tests/docker/with-engine"))
         .arg(env::current_exe().expect("the path of this program"))
         .args(["--exact", name, "--nocapture"])
         .env(INSIDE, "1")

@@ -2,7 +2,7 @@ use uuid::Uuid;
 
 use super::super::append::Append;
 use super::super::lane::Lane;
-use crate::decide::{Change, NewEvent};
+use crate::decide::{Change, NewEvent, OpenSpace, bound_cluster, declared_members};
 use crate::event::Kind;
 
 impl Lane {
@@ -11,6 +11,7 @@ impl Lane {
         let mut windows: Vec<(i32, address::Window, u64)> = Vec::new();
         let mut boots = Vec::new();
         let mut clusters = Vec::new();
+        let mut declared = Vec::new();
         let mut forget = Vec::new();
         for (event, seq) in events {
             if let Change::Hold(hold) = &event.change {
@@ -28,15 +29,27 @@ impl Lane {
                 }
             }
             if let Some((cluster, node, boot_id)) = boot_of(event)
-                && !self.state.order.is_boot_persisted(cluster, node, boot_id)
+                && !self.state.order.is_boot_persisted(boot_id)
             {
                 boots.push((cluster.to_owned(), node.to_owned(), boot_id));
             }
-            clusters.extend(binding_of(event));
+            match event.payload.kind {
+                Kind::ClusterBound => {
+                    let bound = bound_cluster(&event.payload);
+                    clusters.extend(bound.map(|(name, uid)| (name.to_owned(), uid.to_owned())));
+                }
+                Kind::SpaceDeclared => declared.push(OpenSpace {
+                    name: self.state.spaces.get(event.space).name.clone(),
+                    private: None,
+                    members: declared_members(&event.payload),
+                }),
+                _ => {}
+            }
         }
         append.add_windows(&windows);
         append.add_boots(&boots);
         append.add_clusters(&clusters);
+        append.add_spaces(&declared);
         append.forget(&forget);
     }
 
@@ -47,8 +60,8 @@ impl Lane {
                 self.state.pools.set_persisted(event.space, &hold.window);
                 self.state.order.unbury(hold.attachment);
             }
-            if let Some((cluster, node, boot_id)) = boot_of(event) {
-                self.state.order.add_boot(cluster, node, boot_id, true);
+            if let Some((_, _, boot_id)) = boot_of(event) {
+                self.state.order.add_boot(boot_id, true);
             }
         }
     }
@@ -63,13 +76,4 @@ fn boot_of(event: &NewEvent) -> Option<(&str, &str, Uuid)> {
         owner.and_then(|o| o.node.as_deref()).unwrap_or_default(),
         token.boot_id,
     ))
-}
-
-fn binding_of(event: &NewEvent) -> Option<(String, String)> {
-    if event.payload.kind != Kind::ClusterBound {
-        return None;
-    }
-    let evidence = event.payload.evidence.as_ref()?;
-    let text = |key: &str| evidence.get(key)?.as_str().map(str::to_owned);
-    text("cluster").zip(text("uid"))
 }

@@ -23,9 +23,9 @@ fn the_documented_commands_serve_an_address() {
     };
     // Most of it is for the release build of a clean clone.
     with_engine(name, 1500, || {
-        run(&mut script("tests/docker/images.sh"));
+        run(&mut script("tests/docker/images"));
         let project = Project::new(program);
-        run(script("deploy/image.sh").arg(&project.image));
+        run(script("deploy/build-image").arg(&project.image));
         allocate_as_documented(&project);
         the_containers_may_do_little(&project);
         survives_down_and_up(&project);

@@ -24,7 +24,7 @@ const WAIT: Duration = Duration::from_secs(20);
 fn a_database_in_a_container_serves_the_ledger() {
     let name = "docker::container::a_database_in_a_container_serves_the_ledger";
     with_engine(name, 600, || {
-        run(&mut script("tests/docker/images.sh"));
+        run(&mut script("tests/docker/images"));
         tokio::runtime::Runtime::new()
             .expect("a runtime")
             .block_on(allocate_in_a_container());
