@@ -22,7 +22,7 @@ pub(super) async fn run(command: Command) -> anyhow::Result<()> {
 
 async fn serve(arguments: &Serve) -> anyhow::Result<()> {
     let shutdown = signals::shutdown()?;
-    let bound = Bound::bind(&arguments.serving.listen).await?;
+    let bound = Bound::bind(&arguments.serving.listen()?).await?;
     let addresses = bound.addresses()?;
     let store = arguments.serving.store(&arguments.database.database_url);
     let Some(service) = bound.open(&store, &shutdown).await? else {
@@ -39,14 +39,14 @@ async fn dev(arguments: Dev) -> anyhow::Result<()> {
     let shutdown = signals::shutdown()?;
     let data_dir = match arguments.data_dir {
         Some(dir) => dir,
-        None => dev::default_data_dir()?,
+        None => dev::usual_data_dir()?,
     };
     let store = arguments.serving.store("");
     let options = dev::Options {
         data_dir,
         postgres_bin: arguments.postgres_bin,
         postgres_port: arguments.postgres_port,
-        listen: arguments.serving.listen.clone(),
+        listen: arguments.serving.listen()?,
         serve: arguments.serving.config(),
         store,
     };
