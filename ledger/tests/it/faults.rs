@@ -5,6 +5,8 @@ mod load;
 mod neighbours;
 mod pressure;
 mod proxy;
+mod replaced;
+mod replicas;
 pub(crate) mod servers;
 mod standby;
 mod stopped_client;
