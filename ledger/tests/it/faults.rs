@@ -5,6 +5,7 @@ mod load;
 mod neighbours;
 mod pressure;
 mod proxy;
+mod reopened;
 mod replaced;
 mod replicas;
 pub(crate) mod servers;
