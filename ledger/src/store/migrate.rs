@@ -80,7 +80,9 @@ pub async fn set_app_password(database_url: &str, password: &str) -> Result<(), 
     .bind(password)
     .fetch_one(&pool)
     .await?;
-    let altered = sqlx::raw_sql(sqlx::AssertSqlSafe(statement)).execute(&pool).await;
+    let altered = sqlx::raw_sql(sqlx::AssertSqlSafe(statement))
+        .execute(&pool)
+        .await;
     pool.close().await;
     altered?;
     Ok(())
