@@ -274,7 +274,7 @@ impl Lane {
     }
 
     async fn attempt(&mut self, batch: Vec<Pending>) -> Attempt {
-        let Some(connection) = self.connection.clone() else {
+        let Some(connection) = self.open_connection() else {
             return Attempt::Again(batch);
         };
         self.learn_boots(&batch, &connection).await;
