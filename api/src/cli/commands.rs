@@ -65,12 +65,18 @@ async fn migrate(arguments: &Migrate) -> anyhow::Result<()> {
 /// From the file, else from the environment: a flag would show it to every user of the machine.
 fn app_password(file: Option<&Path>) -> anyhow::Result<Option<String>> {
     let Some(file) = file else {
-        return Ok(std::env::var("IPLEDGER_APP_PASSWORD").ok().filter(|text| !text.is_empty()));
+        return Ok(std::env::var("IPLEDGER_APP_PASSWORD")
+            .ok()
+            .filter(|text| !text.is_empty()));
     };
     let text = std::fs::read_to_string(file)
         .with_context(|| format!("--app-password-file {}", file.display()))?;
     let password = text.trim_end_matches(['\n', '\r']);
-    anyhow::ensure!(!password.is_empty(), "--app-password-file {} is empty", file.display());
+    anyhow::ensure!(
+        !password.is_empty(),
+        "--app-password-file {} is empty",
+        file.display()
+    );
     Ok(Some(password.to_owned()))
 }
 

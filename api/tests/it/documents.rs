@@ -43,7 +43,7 @@ fn the_manual_names_every_code_operation_and_setting() {
         let operation = format!("`{} {path}`", method.to_uppercase());
         assert!(manual.contains(&operation), "{operation}");
     }
-    for command in ["serve", "dev"] {
+    for command in ["serve", "dev", "migrate", "check"] {
         let help = Process::command(&[command, "--help"], &[])
             .output()
             .unwrap();

@@ -6,7 +6,7 @@ use embedded_postgres::testing::TestDatabase;
 use rustix::process::Signal;
 use serde_json::json;
 
-use crate::support::{Process, Target, allocate, exchange, free_port, open, wait_until};
+use crate::support::{Process, Sql, Target, allocate, exchange, free_port, open, wait_until};
 
 fn run(arguments: &[&str], environment: &[(&str, &str)]) -> Output {
     Process::command(arguments, environment).output().unwrap()
@@ -121,6 +121,38 @@ async fn migrations_may_run_twice_and_side_by_side() {
         "{}",
         stdout(&check)
     );
+}
+
+#[tokio::test]
+async fn the_services_role_gets_the_password_of_a_file() {
+    let database = TestDatabase::create().await;
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("password");
+    let migrate = |text: &str| {
+        std::fs::write(&file, text).unwrap();
+        let (url, file) = (database.url(), file.to_str().unwrap());
+        run(
+            &[
+                "migrate",
+                "--database-url",
+                &url,
+                "--app-password-file",
+                file,
+            ],
+            &[],
+        )
+    };
+    let output = migrate("it's secret\n");
+    assert!(output.status.success(), "{}", stderr(&output));
+    let sql = Sql::connect(&database.url()).await;
+    let hashed = format!(
+        "select count(*) from pg_authid where rolname = '{}_app' and rolpassword like 'SCRAM-%'",
+        database.name()
+    );
+    assert_eq!(sql.number(&hashed).await, 1);
+    let output = migrate("\n");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("is empty"), "{}", stderr(&output));
 }
 
 #[tokio::test]

@@ -122,9 +122,7 @@ pub(super) fn describe(error: &tokio_postgres::Error) -> String {
 /// An error of a statement that changes nothing.
 pub(super) fn classify(error: &tokio_postgres::Error) -> Error {
     match error.as_db_error() {
-        Some(database) if !is_connection_loss(database.code().code()) => {
-            Error::Database(describe(error))
-        }
+        Some(database) if !is_transient(database.code().code()) => Error::Database(describe(error)),
         _ => Error::Unavailable {
             reason: describe(error),
         },
@@ -136,4 +134,10 @@ pub(super) fn is_lost(error: &tokio_postgres::Error) -> bool {
     error
         .as_db_error()
         .is_none_or(|database| is_connection_loss(database.code().code()))
+}
+
+/// Whether the same statement may succeed later: the connection, a cancelled or timed-out wait
+/// (57014, 55P03), a deadlock or a serialization failure (40…).
+fn is_transient(code: &str) -> bool {
+    is_connection_loss(code) || code == "57014" || code == "55P03" || code.starts_with("40")
 }
