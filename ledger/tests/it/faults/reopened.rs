@@ -1,13 +1,12 @@
 //! A ledger that was loaded answers as the one that wrote what it loaded.
 
-use std::net::IpAddr;
-
 use ledger::command::{Allocate, BindCluster, Count, SpaceSelector};
 use ledger::{Answer, Command, Ledger};
 
 use crate::guard::sql::{superuser, text};
 use crate::support::{
-    Bench, WAIT, add, allocate, attachment, del, open, owner, provenance, release, token, window,
+    Bench, WAIT, add, allocate, attachment, del, ip, open, owner, provenance, release, token,
+    window,
 };
 
 const BOOT_1: u128 = 0xb001;
@@ -27,39 +26,40 @@ fn by(container: &str, uid: &str, range: &str, boot: u128, boottime_ns: u64) -> 
 async fn write_history(ledger: &Ledger) {
     let mut first = by("a1", "uid-a", "10.0.0.0/24", BOOT_2, 900);
     first.cluster_uid = Some("kube-system-uid".to_owned());
-    add(ledger, first).await.unwrap();
+    add(ledger, first).await.expect("an address");
     // The same pod in a newer sandbox, on a boot that is seen later.
     add(ledger, by("a2", "uid-a", "10.0.0.0/24", BOOT_1, 5))
         .await
-        .unwrap();
+        .expect("an address");
     let mut narrow = by("b1", "uid-b", "10.0.0.0/24", BOOT_1, 6);
     narrow.ranges = vec![window("10.0.0.0/24", Some("10.0.0.10"), Some("10.0.0.12"))];
     narrow.cooldown_seconds = 3_600;
-    add(ledger, narrow).await.unwrap();
+    add(ledger, narrow).await.expect("an address");
     let mut gone = release("b1");
     gone.owner = Some(owner("pod", "uid-b"));
     gone.token = Some(token(BOOT_1, 7));
-    del(ledger, gone).await.unwrap();
+    del(ledger, gone).await.expect("a release");
     let mut dual = by("c1", "uid-c", "10.1.0.0/16", BOOT_1, 8);
     dual.ranges.push(window("2001:db8::/64", None, None));
-    add(ledger, dual).await.unwrap();
+    add(ledger, dual).await.expect("an address");
     let mut private = by("d1", "uid-d", "10.2.0.0/24", BOOT_1, 9);
     private.space.overlapping = false;
-    add(ledger, private).await.unwrap();
+    add(ledger, private).await.expect("an address");
     let mut blue = by("e1", "uid-e", "10.0.0.0/24", BOOT_1, 10);
     blue.space.network_name = "blue".to_owned();
-    add(ledger, blue).await.unwrap();
+    add(ledger, blue).await.expect("an address");
     let mut freed = by("f1", "uid-f", "10.0.0.0/24", BOOT_1, 11);
     freed.cooldown_seconds = 0;
-    add(ledger, freed).await.unwrap();
+    add(ledger, freed).await.expect("an address");
     let mut gone = release("f1");
     gone.owner = Some(owner("pod", "uid-f"));
     gone.token = Some(token(BOOT_1, 20));
-    del(ledger, gone).await.unwrap();
+    del(ledger, gone).await.expect("a release");
     let mut never_there = release("g1");
     never_there.owner = Some(owner("pod", "uid-g"));
     never_there.token = Some(token(BOOT_1, 30));
-    assert!(del(ledger, never_there).await.unwrap().released.is_empty());
+    let told = del(ledger, never_there).await.expect("a tombstone");
+    assert!(told.released.is_empty());
 }
 
 /// Commands that append nothing, and that together touch all that memory keeps.
@@ -68,9 +68,9 @@ fn probes() -> Vec<(&'static str, Command)> {
         request.dry_run = true;
         Command::Allocate(Box::new(request))
     };
-    let fixed = |ip: &str| {
+    let fixed = |text: &str| {
         let mut request = allocate("fixed", "10.0.0.0/24");
-        request.ips = vec![ip.parse::<IpAddr>().unwrap()];
+        request.ips = vec![ip(text)];
         request
     };
     let in_window = |first: &str, last: &str| {
@@ -168,7 +168,7 @@ fn probes() -> Vec<(&'static str, Command)> {
         ("resting", probe(fixed("10.0.0.10"))),
         ("resting, of the same owner", {
             let mut request = by("b2", "uid-b", "10.0.0.0/24", BOOT_1, 60);
-            request.ips = vec!["10.0.0.10".parse().unwrap()];
+            request.ips = vec![ip("10.0.0.10")];
             probe(request)
         }),
         (

@@ -197,7 +197,7 @@ async fn whatever_analyze_saw_append_looks_single_rows_up() {
         let loading = cost(&database, &observer, async |_| {}).await;
         let mut events = 0;
         let working = cost(&database, &observer, async |ledger| {
-            events = work(ledger).await
+            events = work(ledger).await;
         })
         .await;
         for (table, [scans, rows, pages]) in &working {
