@@ -111,7 +111,7 @@ end
 $$;
 
 -- append(expected heads, rows)
---   heads     spaces that the decision looked at, in ascending order of id, and their positions
+--   heads     spaces that the decision looked at, each once, and their positions
 --   e_*       events, grouped by space in the order of `heads`
 --   r_*       addresses that were freed on the way (before they were held again, if they were)
 --   a_*       addresses as they are after the batch, with their holder; the first `fresh` of them
@@ -119,8 +119,9 @@ $$;
 --   wanted    attachments that are allocated here: a tombstone refuses them
 --   notes     rare side records, or NULL
 --   confirm   write even without rows, so that the commit waits for the synchronous standby
--- Answers one row per space. outcome: 'appended', or nothing was changed because of 'moved'
--- (another head), 'tombstone', or 'held' (a burial found the attachment alive).
+-- outcome: 'appended', or nothing was changed because of 'moved' (another head), 'tombstone', or
+-- 'held' (a burial found the attachment alive). Beside it the heads as they are now, in the order
+-- of head_space; NULL for a space that does not exist.
 create function ipledger.append(
     head_space int[], head_seq bigint[],
     e_space int[], e_ip inet[], e_step int[], e_kind text[], e_body bytea[],
@@ -130,9 +131,9 @@ create function ipledger.append(
     a_cluster text[], a_network text[], a_container_id text[], a_ifname text[],
     a_namespace text[], a_pod text[], a_pod_uid text[], a_node text[],
     a_boot_id uuid[], a_boottime_ns bigint[], a_content bigint[], a_cooldown int[],
-    fresh int, wanted bytea[], notes jsonb, burial jsonb, confirm boolean
-) returns table (
-    outcome text, space_id int, seq bigint, hash bytea, recorded_at timestamptz, epoch int
+    fresh int, wanted bytea[], notes jsonb, burial jsonb, confirm boolean,
+    out outcome text, out space_ids int[], out seqs bigint[], out hashes bytea[],
+    out recorded_at_us bigint[], out epoch int
 )
 language plpgsql security definer
 set search_path = pg_catalog
@@ -148,8 +149,6 @@ as $$
 declare
     now_epoch int;
     names text[];
-    seqs bigint[];
-    hashes bytea[];
     times timestamptz[];
     locked int;
     moved boolean;
@@ -170,8 +169,7 @@ declare
     suffix text;
 begin
     if burial is not null and not ipledger.bury(burial) then
-        return query select 'held', null::int, null::bigint, null::bytea, null::timestamptz,
-            null::int;
+        outcome := 'held';
         return;
     end if;
     if cardinality(wanted) > 0 then
@@ -182,19 +180,23 @@ begin
     -- while this one waited. Always in ascending order, so batches cannot deadlock.
     perform from ipledger.spaces s where s.id = any (head_space)
         order by s.id for no key update;
-    select count(*), coalesce(bool_or(s.seq <> w.seq), false),
-        array_agg(s.name order by s.id), array_agg(s.seq order by s.id),
-        array_agg(s.hash order by s.id),
-        array_agg(coalesce(s.recorded_at, '-infinity') order by s.id)
-    into locked, moved, names, seqs, hashes, times
-    from unnest(head_space, head_seq) w (id, seq)
-    cross join lateral (
+    -- In the caller's order, whatever it is: these arrays are read beside head_space, and a
+    -- stream must never get the position, name or hash of another.
+    select count(s.id), coalesce(bool_or(s.seq <> w.seq), false),
+        array_agg(s.name order by w.place), array_agg(s.seq order by w.place),
+        array_agg(s.hash order by w.place),
+        array_agg(coalesce(s.recorded_at, '-infinity') order by w.place),
+        array_agg((extract(epoch from s.recorded_at) * 1000000)::bigint order by w.place)
+    into locked, moved, names, seqs, hashes, times, recorded_at_us
+    from unnest(head_space, head_seq) with ordinality w (id, seq, place)
+    left join lateral (
         select * from ipledger.spaces x where x.id = w.id limit 1
-    ) s;
+    ) s on true;
     select max(x.epoch) into now_epoch from ipledger.epochs x;
+    epoch := now_epoch;
+    space_ids := head_space;
     if moved or locked <> cardinality(head_space) then
-        return query select 'moved', s.id, s.seq, s.hash, s.recorded_at, now_epoch
-            from ipledger.spaces s where s.id = any (head_space);
+        outcome := 'moved';
         return;
     end if;
     if cardinality(wanted) > 0 and exists (
@@ -207,13 +209,11 @@ begin
             limit 1
         ) t
     ) then
-        return query select 'tombstone', null::int, null::bigint, null::bytea, null::timestamptz,
-            now_epoch;
+        outcome := 'tombstone';
         return;
     end if;
     if notes is not null and not ipledger.note(notes) then
-        return query select 'moved', s.id, s.seq, s.hash, s.recorded_at, now_epoch
-            from ipledger.spaces s where s.id = any (head_space);
+        outcome := 'moved';
         return;
     end if;
 
@@ -228,7 +228,8 @@ begin
             hash_now := hashes[h];
             prefix := 'ipledger event v1' || E'\n' || names[h] || E'\n';
             middle := E'\n' || now_epoch || E'\n';
-            suffix := E'\n' || (extract(epoch from time_now) * 1000000)::bigint || E'\n';
+            recorded_at_us[h] := (extract(epoch from time_now) * 1000000)::bigint;
+            suffix := E'\n' || recorded_at_us[h] || E'\n';
         end if;
         seqs[h] := seqs[h] + 1;
         seq_now := seq_now + 1;
@@ -339,8 +340,46 @@ begin
         where s.id = (select min(x.id) from ipledger.spaces x);
     end if;
 
-    return query select 'appended', w.id, w.seq, w.hash, nullif(w.recorded_at, '-infinity'), now_epoch
-        from unnest(head_space, seqs, hashes, times) w (id, seq, hash, recorded_at);
+    outcome := 'appended';
+end
+$$;
+
+-- What services call: append and commit in one statement. A lone function call is committed only
+-- by the next message of the protocol, so a client that stopped between the two would hold its
+-- locks until the connection breaks. And a statement's time-out ends the wait for a synchronous
+-- standby only while the statement runs.
+--
+-- Rights are the caller's: a procedure with rights of its own may not commit.
+create procedure ipledger.append_and_commit(
+    head_space int[], head_seq bigint[],
+    e_space int[], e_ip inet[], e_step int[], e_kind text[], e_body bytea[],
+    r_space int[], r_ip inet[], r_step int[], r_seq bigint[],
+    a_space int[], a_ip inet[], a_step int[], a_seq bigint[], a_pool cidr[],
+    a_allocated_seq bigint[], a_attachment bytea[], a_owner bytea[], a_position smallint[],
+    a_cluster text[], a_network text[], a_container_id text[], a_ifname text[],
+    a_namespace text[], a_pod text[], a_pod_uid text[], a_node text[],
+    a_boot_id uuid[], a_boottime_ns bigint[], a_content bigint[], a_cooldown int[],
+    fresh int, wanted bytea[], notes jsonb, burial jsonb, confirm boolean,
+    out outcome text, out space_ids int[], out seqs bigint[], out hashes bytea[],
+    out recorded_at_us bigint[], out epoch int
+)
+language plpgsql as $$
+declare
+    answer record;
+begin
+    answer := ipledger.append(
+        head_space, head_seq, e_space, e_ip, e_step, e_kind, e_body, r_space, r_ip, r_step,
+        r_seq, a_space, a_ip, a_step, a_seq, a_pool, a_allocated_seq, a_attachment, a_owner,
+        a_position, a_cluster, a_network, a_container_id, a_ifname, a_namespace, a_pod,
+        a_pod_uid, a_node, a_boot_id, a_boottime_ns, a_content, a_cooldown, fresh, wanted, notes,
+        burial, confirm);
+    outcome := answer.outcome;
+    space_ids := answer.space_ids;
+    seqs := answer.seqs;
+    hashes := answer.hashes;
+    recorded_at_us := answer.recorded_at_us;
+    epoch := answer.epoch;
+    commit;
 end
 $$;
 

@@ -4,13 +4,15 @@ declare
     base text := current_database();
 begin
     execute format('set local role %I', base || '_owner');
-    revoke all on all functions in schema ipledger from public;
+    revoke all on all routines in schema ipledger from public;
     execute format('grant select on all tables in schema ipledger to %I, %I',
         base || '_app', base || '_auditor');
     execute (
-        select format('grant execute on function %s to %I', p.oid::regprocedure, base || '_app')
+        select string_agg(
+            format('grant execute on routine %s to %I', p.oid::regprocedure, base || '_app'), ';')
         from pg_proc p
-        where p.pronamespace = 'ipledger'::regnamespace and p.proname = 'append');
+        where p.pronamespace = 'ipledger'::regnamespace
+            and p.proname in ('append', 'append_and_commit'));
 end
 $$;
 

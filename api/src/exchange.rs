@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::Router;
+use axum::body::Bytes;
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt as _;
 use http::Request;
@@ -45,7 +46,11 @@ pub(crate) async fn answer(
     finish(response, &context, observed)
 }
 
-async fn call(mut router: Router, request: Request<Incoming>) -> Response {
+async fn call<B>(mut router: Router, request: Request<B>) -> Response
+where
+    B: hyper::body::Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<axum::BoxError>,
+{
     match AssertUnwindSafe(router.call(request)).catch_unwind().await {
         Ok(Ok(response)) => response,
         Err(panic) => {
@@ -69,4 +74,27 @@ fn finish(mut response: Response, context: &RequestContext, observed: Observed<'
         .insert(REQUEST_ID_HEADER, context.id_header());
     observed.end(response.status(), failure.as_ref());
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::Body;
+    use axum::routing::get;
+    use ipledger_client::types::ProblemCode;
+
+    use super::*;
+
+    async fn panics() {
+        panic!("{} is no number", "seven");
+    }
+
+    #[tokio::test]
+    async fn a_panic_becomes_a_problem_that_keeps_its_words_for_the_log() {
+        let router = Router::new().route("/", get(panics));
+        let response = call(router, Request::new(Body::empty())).await;
+        let failure = response.extensions().get::<Failure>().unwrap();
+        assert_eq!(failure.code(), ProblemCode::Internal);
+        assert_eq!(failure.cause(), Some("panicked: seven is no number"));
+        assert!(!failure.detail().contains("seven"));
+    }
 }

@@ -180,6 +180,14 @@ impl Client {
         }
     }
 
+    /// `GET` of any resource, decoded.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub fn get<A: DeserializeOwned>(&self, target: &str, budget: Budget) -> Result<A, ClientError> {
+        decode(&self.call(&Request::get(target), budget)?)
+    }
+
     /// `GET /readyz`: is the service ready to serve?
     ///
     /// # Errors

@@ -1,1 +1,11 @@
-//! Placeholder.
+//! Real parts for end-to-end tests, the demo and the benchmark: network namespaces, the CNI
+//! chain, and a running `ipledger-api`.
+
+pub mod bench;
+pub mod binaries;
+pub mod chain;
+pub mod cnitool;
+pub mod namespace;
+pub mod scenario;
+pub mod service;
+pub mod table;

@@ -1,108 +1,98 @@
 //! What the commands do.
 
 use std::io::Write as _;
-use std::sync::Arc;
+use std::path::Path;
 
 use anyhow::Context as _;
-use ledger::{Ledger, SharedClock, StoreConfig, SystemClock};
-use tokio_util::sync::CancellationToken;
 
-use super::arguments::{Command, Database, Serve};
+use super::arguments::{Command, Database, Dev, Migrate, Serve};
 use super::signals;
-use crate::app::SystemIds;
-use crate::config::ServeConfig;
-use crate::listen::{ListenAddress, Listener};
-use crate::serve::{self, Outside};
+use crate::dev;
+use crate::program::Bound;
 
 pub(super) async fn run(command: Command) -> anyhow::Result<()> {
     match command {
         Command::Serve(arguments) => serve(&arguments).await,
         Command::Migrate(arguments) => migrate(&arguments).await,
+        Command::Dev(arguments) => dev(arguments).await,
         Command::Check(arguments) => check(&arguments).await,
-        Command::Openapi => Ok(()),
+        Command::Openapi => say(&crate::routes::openapi_text()),
     }
 }
 
 async fn serve(arguments: &Serve) -> anyhow::Result<()> {
     let shutdown = signals::shutdown()?;
+    let bound = Bound::bind(&arguments.serving.listen()?).await?;
+    let addresses = bound.addresses()?;
     let store = arguments.serving.store(&arguments.database.database_url);
-    let Some(server) = Server::open(&store, &arguments.serving.listen, &shutdown).await? else {
+    let Some(service) = bound.open(&store, &shutdown).await? else {
         return Ok(());
     };
-    for address in server.addresses()? {
+    for address in addresses {
         tracing::info!(%address, "listening");
     }
-    server.run(arguments.serving.config(), &shutdown).await;
+    service.run(arguments.serving.config(), &shutdown).await;
     Ok(())
 }
 
-/// A server that is bound and has its ledger open, but does not answer yet.
-pub(super) struct Server {
-    listeners: Vec<Listener>,
-    ledger: Ledger,
-    clock: SharedClock,
+async fn dev(arguments: Dev) -> anyhow::Result<()> {
+    let shutdown = signals::shutdown()?;
+    let data_dir = match arguments.data_dir {
+        Some(dir) => dir,
+        None => dev::usual_data_dir()?,
+    };
+    let store = arguments.serving.store("");
+    let options = dev::Options {
+        data_dir,
+        postgres_bin: arguments.postgres_bin,
+        postgres_port: arguments.postgres_port,
+        listen: arguments.serving.listen()?,
+        serve: arguments.serving.config(),
+        store,
+    };
+    dev::run(options, &shutdown, &mut std::io::stdout()).await
 }
 
-impl Server {
-    /// Binds first, since a wrong address should not wait for the database. `None` if the
-    /// shutdown came meanwhile.
-    pub(super) async fn open(
-        store: &StoreConfig,
-        listen: &[ListenAddress],
-        shutdown: &CancellationToken,
-    ) -> anyhow::Result<Option<Self>> {
-        let mut listeners = Vec::with_capacity(listen.len());
-        for address in listen {
-            listeners.push(Listener::bind(address).await?);
-        }
-        let clock: SharedClock = Arc::new(SystemClock);
-        let opening = Ledger::open(store, Arc::clone(&clock));
-        let Some(opened) = shutdown.run_until_cancelled(opening).await else {
-            return Ok(None);
-        };
-        Ok(Some(Self {
-            listeners,
-            ledger: opened.context("the ledger cannot be opened")?,
-            clock,
-        }))
+async fn migrate(arguments: &Migrate) -> anyhow::Result<()> {
+    let url = &arguments.database.database_url;
+    let migrated = ledger::migrate(url).await?;
+    if let Some(password) = app_password(arguments.app_password_file.as_deref())? {
+        ledger::set_app_password(url, &password).await?;
     }
-
-    /// Where it listens.
-    pub(super) fn addresses(&self) -> anyhow::Result<Vec<ListenAddress>> {
-        let addresses = self.listeners.iter().map(Listener::address);
-        addresses
-            .collect::<Result<_, _>>()
-            .context("the address of a listener is not known")
-    }
-
-    /// Answers until the shutdown.
-    pub(super) async fn run(self, config: ServeConfig, shutdown: &CancellationToken) {
-        let outside = Outside {
-            clock: self.clock,
-            ids: Arc::new(SystemIds),
-        };
-        let shutdown = shutdown.cancelled();
-        serve::run(config, self.listeners, self.ledger, outside, shutdown).await;
-    }
+    say(&format!("{}\n", dev::migrated_in_words(&migrated)))
 }
 
-async fn migrate(arguments: &Database) -> anyhow::Result<()> {
-    let migrated = ledger::migrate(&arguments.database_url).await?;
-    let (applied, version) = (migrated.applied, migrated.version);
-    say(&format!(
-        "the schema is at version {version}; {applied} migrations were applied"
-    ))
+/// From the file, else from the environment: a flag would show it to every user of the machine.
+fn app_password(file: Option<&Path>) -> anyhow::Result<Option<String>> {
+    let Some(file) = file else {
+        return Ok(std::env::var("IPLEDGER_APP_PASSWORD")
+            .ok()
+            .filter(|text| !text.is_empty()));
+    };
+    let text = std::fs::read_to_string(file)
+        .with_context(|| format!("--app-password-file {}", file.display()))?;
+    let password = text.trim_end_matches(['\n', '\r']);
+    anyhow::ensure!(
+        !password.is_empty(),
+        "--app-password-file {} is empty",
+        file.display()
+    );
+    Ok(Some(password.to_owned()))
 }
 
 async fn check(arguments: &Database) -> anyhow::Result<()> {
     let checked = ledger::check(&arguments.database_url).await?;
-    let version = checked.version;
     say(&format!(
-        "the schema is at version {version}, and the guard is whole"
+        "PostgreSQL {}: the schema is at version {}, and the guard is whole\n",
+        checked.server, checked.version
     ))
 }
 
-/// A line of data on stdout.
-pub(super) fn say(line: &str) -> anyhow::Result<()> {
-    writeln!(std::io::stdout(), "{line}").context("stdout is closed")
+/// Data on stdout.
+fn say(text: &str) -> anyhow::Result<()> {
+    let mut stdout = std::io::stdout().lock();
+    stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush())
+        .context("stdout is closed")
 }

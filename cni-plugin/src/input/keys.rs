@@ -2,7 +2,7 @@ use super::Field;
 use crate::error::{CniError, Code};
 
 /// Every key that an `ipam` object or a flat file may have: whereabouts' and ours.
-const KNOWN: [&str; 41] = [
+const KNOWN: [&str; 40] = [
     "type",
     "range",
     "range_start",
@@ -43,7 +43,6 @@ const KNOWN: [&str; 41] = [
     "node",
     "cooldown",
     "status_when_exhausted",
-    "sticky",
 ];
 
 /// The keys of an element of `ipRanges`.

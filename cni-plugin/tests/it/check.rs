@@ -83,7 +83,7 @@ fn c3_it_is_fast() {
     Plugin::new("CHECK", &api.url())
         .run()
         .assert_silent_success();
-    assert!(started.elapsed() < std::time::Duration::from_secs(1));
+    assert!(started.elapsed() < std::time::Duration::from_secs(3));
 }
 
 #[test]

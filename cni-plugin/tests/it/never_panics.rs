@@ -91,7 +91,7 @@ fn check(answer: &Answer) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
 
     // STATUS reads a definition in full and asks once; with nobody there it never waits.
     #[test]

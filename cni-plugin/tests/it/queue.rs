@@ -128,7 +128,7 @@ fn a_queue_that_cannot_be_delivered_does_not_slow_down_an_add() {
     let started = std::time::Instant::now();
     assert_eq!(plugin.run().status, 0);
     assert!(
-        started.elapsed() < std::time::Duration::from_secs(1),
+        started.elapsed() < std::time::Duration::from_secs(3),
         "{:?}",
         started.elapsed()
     );

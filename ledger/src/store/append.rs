@@ -11,12 +11,12 @@ use crate::decide::{Burial, Change, HoldChange, NewEvent, OpenSpace};
 use crate::event::encoding::hex;
 use crate::state::{SpaceIndex, State};
 
-/// See `migrations/0005_append.sql`. Times cross as microseconds, CIDRs and notes as text.
+/// See `migrations/0005_append.sql`. CIDRs and notes cross as text.
 pub(super) const APPEND_SQL: &str = "\
-    select outcome, space_id, seq, hash, (extract(epoch from recorded_at) * 1000000)::bigint, epoch \
-    from ipledger.append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, \
-    $16::text[]::cidr[], $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, \
-    $31, $32, $33, $34, $35::text::jsonb, $36::text::jsonb, $37)";
+    call ipledger.append_and_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, \
+    $15, $16::text[]::cidr[], $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, \
+    $30, $31, $32, $33, $34, $35::text::jsonb, $36::text::jsonb, $37, \
+    null, null, null, null, null, null)";
 
 /// The columns of one call. Every event column has one entry per event, and so on.
 #[derive(Debug, Default)]
@@ -263,9 +263,9 @@ impl Append {
         let notes = (!self.notes.is_empty()).then(|| Value::from(self.notes.clone()).to_string());
         let burial = self.burial.as_ref().map(Value::to_string);
         let (e, r, a) = (&self.events, &self.freed, &self.addresses);
-        let rows = connection
+        let row = connection
             .client
-            .query(
+            .query_one(
                 &connection.append,
                 &[
                     &head_space,
@@ -308,15 +308,13 @@ impl Append {
                 ],
             )
             .await?;
-        // No row comes back when no space was looked at.
-        let outcome = rows.first().map_or("appended", |row| row.get::<_, &str>(0));
-        Ok(match outcome {
+        Ok(match row.get::<_, &str>(0) {
             "moved" => Appended::Moved,
             "tombstone" => Appended::Tombstone,
             "held" => Appended::Held,
             _ => Appended::Yes {
-                epoch: rows.first().map_or(0, |row| to_u32(row.get(5))),
-                heads: rows.iter().map(head).collect(),
+                heads: heads(&row),
+                epoch: row.get::<_, Option<i32>>(5).map_or(0, to_u32),
             },
         })
     }
@@ -380,13 +378,24 @@ impl AddressColumns {
     }
 }
 
-fn head(row: &tokio_postgres::Row) -> Head {
-    Head {
-        space_id: row.get(1),
-        seq: to_u64(row.get(2)),
-        hash: to_hash(row.get(3)),
-        recorded_at_us: row.get(4),
-    }
+/// The answer's columns; they are NULL if no space was looked at.
+fn heads(row: &tokio_postgres::Row) -> Vec<Head> {
+    let spaces: Vec<i32> = row.get::<_, Option<_>>(1).unwrap_or_default();
+    let seqs: Vec<i64> = row.get::<_, Option<_>>(2).unwrap_or_default();
+    let hashes: Vec<&[u8]> = row.get::<_, Option<_>>(3).unwrap_or_default();
+    let times: Vec<Option<i64>> = row.get::<_, Option<_>>(4).unwrap_or_default();
+    spaces
+        .into_iter()
+        .zip(seqs)
+        .zip(hashes)
+        .zip(times)
+        .map(|(((space_id, seq), hash), recorded_at_us)| Head {
+            space_id,
+            seq: to_u64(seq),
+            hash: to_hash(hash),
+            recorded_at_us,
+        })
+        .collect()
 }
 
 /// Positions, steps and nanoseconds fit 63 bits for longer than anyone will run this.

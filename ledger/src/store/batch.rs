@@ -73,6 +73,14 @@ enum Attempt {
     Lost(Vec<Pending>, String),
 }
 
+/// A batch that the database refuses, as a whole.
+struct Unsettled {
+    batch: Vec<Pending>,
+    error: Error,
+    /// Why an earlier attempt may have been applied all the same.
+    unknown: Option<String>,
+}
+
 /// Why a call did not come through.
 enum Failure {
     /// The database refused: nothing changed.
@@ -95,7 +103,7 @@ impl Lane {
         if self.has_unknown_boot(&batch) {
             self.land_all(flights).await;
         }
-        let Some(connection) = self.connection.clone() else {
+        let Some(connection) = self.open_connection() else {
             self.land_all(flights).await;
             return self.serve(batch, None).await;
         };
@@ -176,12 +184,16 @@ impl Lane {
         if batch.is_empty() {
             return;
         }
-        let Err(failed) = self.settle(batch, unknown.clone()).await else {
+        let Err(failed) = self.settle(batch, unknown).await else {
             return;
         };
-        let (batch, error) = *failed;
+        let Unsettled {
+            batch,
+            error,
+            unknown,
+        } = *failed;
         if batch.len() == 1 {
-            answer_all(batch, || clone_failure(&error));
+            answer_all(batch, || told(&error, unknown.as_deref()));
             return;
         }
         // One bad request must not fail its neighbours.
@@ -189,9 +201,10 @@ impl Lane {
         tracing::warn!(error = %error, requests = batch.len(), "batch failed; retrying singly");
         for pending in batch {
             if let Err(failed) = self.settle(vec![pending], unknown.clone()).await {
-                let (alone, error) = *failed;
-                tracing::error!(error = %error, "request failed in the database");
-                answer_all(alone, || clone_failure(&error));
+                tracing::error!(error = %failed.error, "request failed in the database");
+                answer_all(failed.batch, || {
+                    told(&failed.error, failed.unknown.as_deref())
+                });
             }
         }
     }
@@ -201,7 +214,7 @@ impl Lane {
         &mut self,
         mut batch: Vec<Pending>,
         mut unknown: Option<String>,
-    ) -> Result<(), Box<(Vec<Pending>, Error)>> {
+    ) -> Result<(), Box<Unsettled>> {
         let mut failures = 0;
         loop {
             batch = expire(batch, unknown.as_deref(), &self.metrics);
@@ -232,7 +245,11 @@ impl Lane {
                     failures += 1;
                     // Another writer may have been first in a space that was not looked at.
                     if self.refresh().await.is_err() || failures > 1 {
-                        return Err(Box::new((left, error)));
+                        return Err(Box::new(Unsettled {
+                            batch: left,
+                            error,
+                            unknown,
+                        }));
                     }
                     batch = left;
                 }
@@ -257,7 +274,7 @@ impl Lane {
     }
 
     async fn attempt(&mut self, batch: Vec<Pending>) -> Attempt {
-        let Some(connection) = self.connection.clone() else {
+        let Some(connection) = self.open_connection() else {
             return Attempt::Again(batch);
         };
         self.learn_boots(&batch, &connection).await;
@@ -298,6 +315,15 @@ impl Lane {
             // The call that follows meets the same trouble and deals with it.
             tracing::warn!(error = %error, "the lane cannot read the boots");
         }
+    }
+
+    /// The connection, unless it is known to be gone: what is never sent is never unknown.
+    fn open_connection(&mut self) -> Option<Arc<Connection>> {
+        self.connection = self
+            .connection
+            .take()
+            .filter(|open| !open.client.is_closed());
+        self.connection.clone()
     }
 
     /// Decide every request in turn, each on what the ones before it will leave.
@@ -538,7 +564,7 @@ async fn fly(connection: Arc<Connection>, flight: Flight, append: Append) -> Lan
 async fn send(connection: &Connection, append: &Append) -> Result<Appended, Failure> {
     match append.send(connection).await {
         // Committed here, perhaps nowhere else: not an acknowledgement.
-        Ok(_) if connection.take_warning() => Err(Failure::Unconfirmed),
+        Ok(_) if connection.has_warned() => Err(Failure::Unconfirmed),
         Ok(appended) => Ok(appended),
         Err(error) if is_lost(&error) => Err(Failure::Lost(describe(&error))),
         Err(error) => Err(Failure::Refused(classify(&error))),
@@ -589,6 +615,16 @@ fn answer(pending: Pending, result: Result<Answer, Error>) {
 fn answer_all(batch: Vec<Pending>, error: impl Fn() -> Error) {
     for pending in batch {
         answer(pending, Err(error()));
+    }
+}
+
+/// What a request is told whose last attempt was refused, by its earlier ones.
+fn told(error: &Error, unknown: Option<&str>) -> Error {
+    match unknown {
+        Some(reason) => Error::OutcomeUnknown {
+            reason: format!("{reason}; then: {error}"),
+        },
+        None => clone_failure(error),
     }
 }
 

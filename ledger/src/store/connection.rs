@@ -35,12 +35,7 @@ impl Connection {
     }
 
     async fn connect(database_url: &str) -> Result<Connection, Error> {
-        let mut config: tokio_postgres::Config =
-            database_url
-                .parse()
-                .map_err(|error: tokio_postgres::Error| {
-                    Error::Guard(format!("database url: {}", describe(&error)))
-                })?;
+        let mut config = parse(database_url)?;
         config
             .application_name("ipledger lane")
             .connect_timeout(CONNECT_TIMEOUT);
@@ -69,6 +64,8 @@ impl Connection {
             .await
             .map_err(|e| classify(&e))?;
         let append = client.prepare(APPEND_SQL).await.map_err(|e| classify(&e))?;
+        // What was said while connecting (a collation's version, say) concerns no commit.
+        warned.store(false, Ordering::Release);
         Ok(Connection {
             client,
             append,
@@ -76,11 +73,22 @@ impl Connection {
         })
     }
 
-    /// Whether the server warned since the last question. After `append` it means that the commit
-    /// is here but perhaps not on the standby (SQLSTATE 01000, or 57P01 when it is terminated).
-    pub(super) fn take_warning(&self) -> bool {
-        self.warned.swap(false, Ordering::AcqRel)
+    /// Whether the server ever warned. After `append` it means that the commit is here but
+    /// perhaps not on the standby (SQLSTATE 01000, or 57P01 when it is terminated). Which of the
+    /// calls on their way it meant cannot be told, so it counts for all of them and for whatever
+    /// this connection would still carry.
+    pub(super) fn has_warned(&self) -> bool {
+        self.warned.load(Ordering::Acquire)
     }
+}
+
+/// A URL as this driver reads it; the other one takes any scheme for its own.
+pub(super) fn parse(database_url: &str) -> Result<tokio_postgres::Config, Error> {
+    database_url
+        .parse()
+        .map_err(|error: tokio_postgres::Error| {
+            Error::Guard(format!("database url: {}", describe(&error)))
+        })
 }
 
 /// Server messages below a warning say nothing about an outcome.
@@ -114,9 +122,7 @@ pub(super) fn describe(error: &tokio_postgres::Error) -> String {
 /// An error of a statement that changes nothing.
 pub(super) fn classify(error: &tokio_postgres::Error) -> Error {
     match error.as_db_error() {
-        Some(database) if !is_connection_loss(database.code().code()) => {
-            Error::Database(describe(error))
-        }
+        Some(database) if !is_transient(database.code().code()) => Error::Database(describe(error)),
         _ => Error::Unavailable {
             reason: describe(error),
         },
@@ -128,4 +134,10 @@ pub(super) fn is_lost(error: &tokio_postgres::Error) -> bool {
     error
         .as_db_error()
         .is_none_or(|database| is_connection_loss(database.code().code()))
+}
+
+/// Whether the same statement may succeed later: the connection, a cancelled or timed-out wait
+/// (57014, 55P03), a deadlock or a serialization failure (40…).
+fn is_transient(code: &str) -> bool {
+    is_connection_loss(code) || code == "57014" || code == "55P03" || code.starts_with("40")
 }

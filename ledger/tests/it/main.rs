@@ -1,5 +1,7 @@
 //! Integration tests of the ledger on a real PostgreSQL; one database per test.
 
+mod faults;
+mod guard;
 mod model;
 mod smoke;
 mod support;

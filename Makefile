@@ -1,0 +1,55 @@
+# Two commands do everything on a fresh machine: `make demo` and `make test`.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+STATIC := x86_64-unknown-linux-gnu
+ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo --preserve-env=PATH,IPLEDGER_LOG,NO_COLOR)
+
+.PHONY: help
+help: ## Show this list.
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: ## The main job in under a minute: a pod gets its address, a second one is refused, and why.
+	@scripts/need postgres macvlan ip cargo
+	@echo "building ipledger, ipledger-api and the demo ..."
+	@cargo build --quiet -p ipledger -p ipledger-api -p e2e --bin ipledger --bin ipledger-api --bin demo
+	@$(ROOT) $(TARGET)/debug/demo
+
+.PHONY: test
+test: ## Format, lints, unit, integration and end-to-end tests; installs what they need.
+	@scripts/test
+
+.PHONY: lint
+lint: ## Format and clippy, warnings denied.
+	@cargo fmt --all --check
+	@cargo clippy --workspace --all-targets --quiet -- -D warnings
+
+.PHONY: build
+build: ## Everything, unoptimised.
+	@cargo build --workspace
+
+.PHONY: static
+static: ## The release binaries, static: target/x86_64-unknown-linux-gnu/release.
+	@RUSTFLAGS="-C target-feature=+crt-static" cargo build --release --target $(STATIC) \
+		-p ipledger -p ipledger-api
+
+.PHONY: bench
+bench: ## Speed as ratios in one run on one PostgreSQL; writes docs/performance.md's table.
+	@scripts/need postgres pgbench cargo
+	@scripts/bench
+
+.PHONY: dev
+dev: ## A service with a PostgreSQL of its own, until Ctrl-C.
+	@scripts/need postgres cargo
+	@cargo run --quiet -p ipledger-api -- dev
+
+.PHONY: image
+image: static ## The container image of docker-compose.yml.
+	@deploy/build-image
+
+.PHONY: openapi
+openapi: ## Write docs/openapi.json from the handlers.
+	@cargo run --quiet -p ipledger-api -- openapi > docs/openapi.json
