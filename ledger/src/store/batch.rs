@@ -103,7 +103,7 @@ impl Lane {
         if self.has_unknown_boot(&batch) {
             self.land_all(flights).await;
         }
-        let Some(connection) = self.connection.clone() else {
+        let Some(connection) = self.open_connection() else {
             self.land_all(flights).await;
             return self.serve(batch, None).await;
         };
@@ -315,6 +315,15 @@ impl Lane {
             // The call that follows meets the same trouble and deals with it.
             tracing::warn!(error = %error, "the lane cannot read the boots");
         }
+    }
+
+    /// The connection, unless it is known to be gone: what is never sent is never unknown.
+    fn open_connection(&mut self) -> Option<Arc<Connection>> {
+        self.connection = self
+            .connection
+            .take()
+            .filter(|open| !open.client.is_closed());
+        self.connection.clone()
     }
 
     /// Decide every request in turn, each on what the ones before it will leave.

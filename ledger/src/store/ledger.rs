@@ -191,6 +191,7 @@ pub(super) fn unexpected(answer: &Answer) -> Error {
 }
 
 async fn connect_reads(config: &StoreConfig) -> Result<PgPool, Error> {
+    super::connection::parse(&config.database_url)?;
     let options: PgConnectOptions = config
         .database_url
         .parse()

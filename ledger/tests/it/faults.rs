@@ -3,6 +3,6 @@
 mod killed;
 mod load;
 mod proxy;
-mod servers;
+pub(crate) mod servers;
 mod standby;
 mod stopped_client;

@@ -5,6 +5,8 @@ pub(crate) mod call;
 pub(crate) mod chain;
 mod contention;
 mod crowd;
+mod migrating;
+mod opening;
 mod raw;
 mod rights;
 pub(crate) mod sql;
