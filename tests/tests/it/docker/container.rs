@@ -9,7 +9,6 @@ use ledger::answer::Allocated;
 use ledger::command::{Allocate, SpaceSelector};
 use ledger::model::{Actor, Attachment, Owner, Provenance};
 use ledger::{Answer, Command, Error, Ledger, StoreConfig, SystemClock};
-use testcontainers::core::wait::LogWaitStrategy;
 use testcontainers::core::{IntoContainerPort, WaitFor};
 use testcontainers::runners::AsyncRunner;
 use testcontainers::{GenericImage, ImageExt};
@@ -32,11 +31,10 @@ fn a_database_in_a_container_serves_the_ledger() {
 }
 
 async fn allocate_in_a_container() {
-    // Said once by the server that makes the database, and once by the final one.
-    let ready = LogWaitStrategy::stderr("database system is ready to accept connections");
     let container = GenericImage::new(POSTGRES_IMAGE, "latest")
         .with_exposed_port(5432.tcp())
-        .with_wait_for(WaitFor::log(ready.with_times(2)))
+        // The server that makes the database, before the final one, says so on stdout.
+        .with_wait_for(WaitFor::message_on_stderr("ready to accept connections"))
         .with_env_var("POSTGRES_PASSWORD", PASSWORD)
         .with_env_var("POSTGRES_DB", "ipledger")
         .with_startup_timeout(Duration::from_secs(60))
