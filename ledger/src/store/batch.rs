@@ -111,14 +111,14 @@ impl Lane {
         }
     }
 
-    pub(super) fn has_unknown_boot(&self, batch: &[Pending]) -> bool {
+    fn has_unknown_boot(&self, batch: &[Pending]) -> bool {
         let mut tokens = batch.iter().filter_map(|pending| pending.command.token());
         tokens.any(|token| !self.state.order.is_boot_known(token.boot_id))
     }
 
     /// A boot that memory does not know may be known to the database, before or after others of
     /// its node. Rare: once per boot and replica. Only while no change waits.
-    pub(super) async fn learn_boots(&mut self, batch: &[Pending], connection: &Connection) {
+    async fn learn_boots(&mut self, batch: &[Pending], connection: &Connection) {
         if self.has_unknown_boot(batch)
             && let Err(error) = load::boots(&connection.client, &mut self.state.order).await
         {
@@ -128,7 +128,7 @@ impl Lane {
     }
 
     /// The connection, unless it is known to be gone: what is never sent is never unknown.
-    pub(super) fn open_connection(&mut self) -> Option<Arc<Connection>> {
+    fn open_connection(&mut self) -> Option<Arc<Connection>> {
         self.connection = self
             .connection
             .take()
@@ -137,7 +137,7 @@ impl Lane {
     }
 
     /// Decide every request in turn, each on what the ones before it will leave.
-    pub(super) fn prepare(&mut self, batch: Vec<Pending>) -> Prepared {
+    fn prepare(&mut self, batch: Vec<Pending>) -> Prepared {
         let now_us = self.now_us();
         let base = self.state.pending_changes();
         self.state.wake(now_us);
@@ -207,7 +207,7 @@ impl Lane {
         }
     }
 
-    pub(super) async fn send(&mut self, append: &Append) -> Result<Appended, Failure> {
+    async fn send(&mut self, append: &Append) -> Result<Appended, Failure> {
         match self.connection.clone() {
             Some(connection) => send(&connection, append).await,
             None => Err(Failure::Refused(Error::Unavailable {
@@ -216,7 +216,7 @@ impl Lane {
         }
     }
 
-    pub(super) fn count(&self, landing: &Landing) {
+    fn count(&self, landing: &Landing) {
         self.metrics
             .append_seconds
             .observe(landing.duration_seconds);

@@ -49,7 +49,7 @@ impl Lane {
     }
 
     /// Try until each request has its answer or its deadline is over.
-    pub(super) async fn settle(
+    async fn settle(
         &mut self,
         mut batch: Vec<Pending>,
         mut unknown: Option<String>,
