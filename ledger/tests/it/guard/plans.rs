@@ -1,14 +1,18 @@
 //! The plans of `append` do not depend on when ANALYZE last ran, nor on what it saw.
+//!
+//! On a server of its own: an open transaction anywhere on a server keeps dead rows alive, and
+//! those count as read.
 
 use std::collections::BTreeMap;
 
-use embedded_postgres::testing::TestDatabase;
+use embedded_postgres::Cluster;
 use ledger::Ledger;
 use tokio::task::JoinSet;
 use tokio_postgres::Client;
 
-use super::sql::{migrated, run, superuser};
-use crate::support::{add, allocate, attachment, del, open, owner, release};
+use super::sql::{connect, run, text};
+use crate::faults::servers::{open_on, prepare_as, server, temporary, until};
+use crate::support::{add, allocate, attachment, del, owner, release};
 
 /// Addresses that were ever used before the measurement.
 const ADDRESSES: u32 = 20_000;
@@ -161,8 +165,8 @@ async fn counters(client: &Client) -> BTreeMap<String, [i64; 3]> {
 async fn settled_counters(client: &Client) -> BTreeMap<String, [i64; 3]> {
     let others = "select count(*) from pg_stat_activity where datname = current_database() \
         and pid <> pg_backend_pid() and backend_type = 'client backend'";
-    crate::faults::servers::until("other connections end", async || {
-        super::sql::text(client, others).await == "0"
+    until("other connections end", async || {
+        text(client, others).await == "0"
     })
     .await;
     counters(client).await
@@ -170,12 +174,13 @@ async fn settled_counters(client: &Client) -> BTreeMap<String, [i64; 3]> {
 
 /// What a ledger's life costs.
 async fn cost(
-    database: &TestDatabase,
+    cluster: &Cluster,
+    database: &str,
     observer: &Client,
     life: impl AsyncFnOnce(&Ledger),
 ) -> BTreeMap<String, [i64; 3]> {
     let before = settled_counters(observer).await;
-    let ledger = open(database).await;
+    let ledger = open_on(cluster, database).await;
     life(&ledger).await;
     ledger.close().await;
     let mut after = settled_counters(observer).await;
@@ -189,14 +194,17 @@ async fn cost(
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whatever_analyze_saw_append_looks_single_rows_up() {
+    let dir = temporary();
+    let cluster = server(dir.path(), &[]).await;
     for (name, analyzed) in STATES {
-        let database = migrated().await;
-        fill(&superuser(&database).await, analyzed).await;
-        let observer = superuser(&database).await;
+        let database = format!("stats_{}", name.replace(' ', "_"));
+        prepare_as(&cluster, &database).await;
+        fill(&connect(&cluster.url(&database)).await, analyzed).await;
+        let observer = connect(&cluster.url(&database)).await;
         // Loading reads tables whole, once; that is not what is measured.
-        let loading = cost(&database, &observer, async |_| {}).await;
+        let loading = cost(&cluster, &database, &observer, async |_| {}).await;
         let mut events = 0;
-        let working = cost(&database, &observer, async |ledger| {
+        let working = cost(&cluster, &database, &observer, async |ledger| {
             events = work(ledger).await;
         })
         .await;
@@ -213,4 +221,5 @@ async fn whatever_analyze_saw_append_looks_single_rows_up() {
             assert!(pages <= 25, "{name}: {table}: {pages} pages per event");
         }
     }
+    cluster.stop().await.expect("a clean stop");
 }
