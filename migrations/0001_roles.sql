@@ -22,6 +22,8 @@ begin
     end if;
     execute format('grant create on database %I to %I', base, base || '_owner');
     execute format('grant all on table _sqlx_migrations to %I', base || '_migrator');
+    -- Looking whether that table exists asks for the right to make it.
+    execute format('grant usage, create on schema public to %I', base || '_migrator');
     execute format('grant select on table _sqlx_migrations to %I, %I',
         base || '_app', base || '_auditor');
     execute format('create schema ipledger authorization %I', base || '_owner');

@@ -3,6 +3,7 @@
 mod database;
 mod words;
 
+use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -36,18 +37,24 @@ pub(crate) struct Options {
     pub(crate) store: StoreConfig,
 }
 
-/// Where the data is kept if nobody says where: below `XDG_DATA_HOME` or `HOME`; as root below
-/// `/var/lib`, because PostgreSQL then runs as a user that may not enter root's home.
-pub(crate) fn default_data_dir() -> anyhow::Result<PathBuf> {
-    if rustix::process::geteuid().is_root() {
-        return Ok(PathBuf::from("/var/lib/ipledger/dev"));
-    }
+/// Where the data is kept if nobody says where.
+pub(crate) fn usual_data_dir() -> anyhow::Result<PathBuf> {
     let given = |name| std::env::var_os(name).filter(|value| !value.is_empty());
-    let base = given("XDG_DATA_HOME")
-        .map(PathBuf::from)
-        .or_else(|| given("HOME").map(|home| PathBuf::from(home).join(".local/share")));
-    base.map(|base| base.join("ipledger/dev"))
+    let is_root = rustix::process::geteuid().is_root();
+    data_dir_of(is_root, given("XDG_DATA_HOME"), given("HOME"))
         .context("neither XDG_DATA_HOME nor HOME is set; say --data-dir")
+}
+
+/// Below `XDG_DATA_HOME` or `HOME`; as root below `/var/lib`, because PostgreSQL then runs as a
+/// user that may not enter root's home.
+fn data_dir_of(is_root: bool, data: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
+    if is_root {
+        return Some(PathBuf::from("/var/lib/ipledger/dev"));
+    }
+    let base = data
+        .map(PathBuf::from)
+        .or_else(|| home.map(|home| PathBuf::from(home).join(".local/share")));
+    base.map(|base| base.join("ipledger/dev"))
 }
 
 /// Runs until the shutdown, saying on `out` what it does. PostgreSQL is stopped cleanly whatever
@@ -75,7 +82,8 @@ pub(crate) async fn run(
     writeln!(out, "  data in {}", options.data_dir.display())?;
     writeln!(out, "  log in {}", cluster.log_path().display())?;
     let served = serve(options, &binaries, &cluster, bound, shutdown, out).await;
-    writeln!(out, "PostgreSQL stops")?;
+    // The last words are not worth an unclean stop.
+    let _ = writeln!(out, "PostgreSQL stops");
     cluster.stop().await?;
     served
 }
@@ -106,7 +114,42 @@ async fn serve(
     };
     let psql = cluster.url(DATABASE);
     out.write_all(words::ready(&addresses, &psql).as_bytes())?;
+    if let Some((url, password)) = cluster.tcp_url(DATABASE) {
+        writeln!(
+            out,
+            "Or over TCP:\n  PGPASSFILE={} psql '{url}'",
+            password.display()
+        )?;
+    }
+    writeln!(out, "Stop with Ctrl-C.")?;
     out.flush()?;
     service.run(options.serve, shutdown).await;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_data_is_kept_where_its_user_keeps_data() {
+        let dir = |is_root, data: &str, home: &str| {
+            let given = |text: &str| (!text.is_empty()).then(|| OsString::from(text));
+            let dir = data_dir_of(is_root, given(data), given(home))?;
+            Some(dir.display().to_string())
+        };
+        assert_eq!(
+            dir(false, "/data", "/home/j").as_deref(),
+            Some("/data/ipledger/dev")
+        );
+        assert_eq!(
+            dir(false, "", "/home/j").as_deref(),
+            Some("/home/j/.local/share/ipledger/dev")
+        );
+        assert_eq!(
+            dir(true, "/data", "/root").as_deref(),
+            Some("/var/lib/ipledger/dev")
+        );
+        assert_eq!(dir(false, "", ""), None);
+    }
 }

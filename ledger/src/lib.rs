@@ -31,5 +31,5 @@ pub use error::Error;
 pub use refusal::Refusal;
 pub use store::{
     Checked, Event, EventQuery, GarbageList, GarbageResult, Hold, HoldPage, HoldQuery, Ledger,
-    Migrated, SpaceRow, StoreConfig, check, migrate,
+    Migrated, SpaceRow, StoreConfig, check, migrate, set_app_password,
 };

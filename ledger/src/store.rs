@@ -19,5 +19,5 @@ mod read;
 pub use garbage::{GarbageList, GarbageResult};
 pub use guard::{Checked, check};
 pub use ledger::{Ledger, StoreConfig};
-pub use migrate::{Migrated, migrate};
+pub use migrate::{Migrated, migrate, set_app_password};
 pub use read::{Event, EventQuery, Hold, HoldPage, HoldQuery, SpaceRow};

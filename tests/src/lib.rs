@@ -4,6 +4,7 @@
 pub mod bench;
 pub mod binaries;
 pub mod chain;
+pub mod cnitool;
 pub mod namespace;
 pub mod scenario;
 pub mod service;

@@ -1,11 +1,12 @@
 //! What the commands do.
 
 use std::io::Write as _;
+use std::path::Path;
 
 use anyhow::Context as _;
 
-use super::arguments::{Command, Database, Dev, Serve};
-use super::signals;
+use super::arguments::{Command, Database, Dev, Migrate, Serve};
+use super::{health, signals};
 use crate::dev;
 use crate::program::Bound;
 
@@ -15,13 +16,14 @@ pub(super) async fn run(command: Command) -> anyhow::Result<()> {
         Command::Migrate(arguments) => migrate(&arguments).await,
         Command::Dev(arguments) => dev(arguments).await,
         Command::Check(arguments) => check(&arguments).await,
+        Command::Health(arguments) => health::ask(&arguments.addresses()?),
         Command::Openapi => say(&crate::routes::openapi_text()),
     }
 }
 
 async fn serve(arguments: &Serve) -> anyhow::Result<()> {
     let shutdown = signals::shutdown()?;
-    let bound = Bound::bind(&arguments.serving.listen).await?;
+    let bound = Bound::bind(&arguments.serving.listen()?).await?;
     let addresses = bound.addresses()?;
     let store = arguments.serving.store(&arguments.database.database_url);
     let Some(service) = bound.open(&store, &shutdown).await? else {
@@ -38,23 +40,45 @@ async fn dev(arguments: Dev) -> anyhow::Result<()> {
     let shutdown = signals::shutdown()?;
     let data_dir = match arguments.data_dir {
         Some(dir) => dir,
-        None => dev::default_data_dir()?,
+        None => dev::usual_data_dir()?,
     };
     let store = arguments.serving.store("");
     let options = dev::Options {
         data_dir,
         postgres_bin: arguments.postgres_bin,
         postgres_port: arguments.postgres_port,
-        listen: arguments.serving.listen.clone(),
+        listen: arguments.serving.listen()?,
         serve: arguments.serving.config(),
         store,
     };
     dev::run(options, &shutdown, &mut std::io::stdout()).await
 }
 
-async fn migrate(arguments: &Database) -> anyhow::Result<()> {
-    let migrated = ledger::migrate(&arguments.database_url).await?;
+async fn migrate(arguments: &Migrate) -> anyhow::Result<()> {
+    let url = &arguments.database.database_url;
+    let migrated = ledger::migrate(url).await?;
+    if let Some(password) = app_password(arguments.app_password_file.as_deref())? {
+        ledger::set_app_password(url, &password).await?;
+    }
     say(&format!("{}\n", dev::migrated_in_words(&migrated)))
+}
+
+/// From the file, else from the environment: a flag would show it to every user of the machine.
+fn app_password(file: Option<&Path>) -> anyhow::Result<Option<String>> {
+    let Some(file) = file else {
+        return Ok(std::env::var("IPLEDGER_APP_PASSWORD")
+            .ok()
+            .filter(|text| !text.is_empty()));
+    };
+    let text = std::fs::read_to_string(file)
+        .with_context(|| format!("--app-password-file {}", file.display()))?;
+    let password = text.trim_end_matches(['\n', '\r']);
+    anyhow::ensure!(
+        !password.is_empty(),
+        "--app-password-file {} is empty",
+        file.display()
+    );
+    Ok(Some(password.to_owned()))
 }
 
 async fn check(arguments: &Database) -> anyhow::Result<()> {

@@ -49,7 +49,6 @@ See what was recorded:
   {events}
 Look into the database:
   psql '{psql}'
-Stop with Ctrl-C.
 "
     );
     text

@@ -66,6 +66,8 @@ impl<'a> Observed<'a> {
         match status {
             500 => event!(ERROR, "the service failed", cause = cause),
             503 => event!(WARN, "not answered now", detail = detail, cause = cause),
+            // The sentence repeats what the caller sent, which may be a body or a secret.
+            400 => event!(INFO, "refused", key = failure.key()),
             _ => event!(INFO, "refused", detail = detail),
         }
     }

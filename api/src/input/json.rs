@@ -21,12 +21,14 @@ fn diagnose<T: DeserializeOwned>(bytes: &[u8], error: &serde_json::Error) -> Fai
     let not_json = |error: &serde_json::Error| {
         Failure::invalid("body", &text, &format!("is not JSON: {error}"))
     };
-    if !error.is_data() {
-        return not_json(error);
-    }
-    let Ok(document) = serde_json::from_slice::<Value>(bytes) else {
-        return not_json(error);
+    // What is wrong with the text as a whole comes before what is wrong with one key.
+    let document = match serde_json::from_slice::<Value>(bytes) {
+        Ok(document) => document,
+        Err(error) => return not_json(&error),
     };
+    if !document.is_object() {
+        return Failure::invalid("body", &value_text(Some(&document)), "is not an object");
+    }
     let reader = &mut serde_json::Deserializer::from_slice(bytes);
     match serde_path_to_error::deserialize::<_, T>(reader) {
         Ok(_) => not_json(error),

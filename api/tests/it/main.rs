@@ -1,6 +1,11 @@
 //! The API over HTTP, on a real PostgreSQL: one binary, so that it links once and shares one
 //! server.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "helpers of tests, which the lint does not recognise"
+)]
+
 mod allocate;
 mod bad_input;
 mod dev;

@@ -9,7 +9,7 @@ mod sql;
 
 pub(crate) use client::{Answer, Target, exchange, open, read_answer};
 pub(crate) use document::document;
-pub(crate) use process::{Process, free_port, wait_until};
+pub(crate) use process::{Process, directory, free_port, wait_until};
 pub(crate) use sample::{allocate, allocate_from, attachment, release};
 pub(crate) use sql::Sql;
 
@@ -51,17 +51,28 @@ impl Api {
     }
 
     /// With other limits.
-    pub(crate) async fn start_with(config: ServeConfig, tune: impl FnOnce(&mut StoreConfig)) -> Api {
+    pub(crate) async fn start_with(
+        config: ServeConfig,
+        tune: impl FnOnce(&mut StoreConfig),
+    ) -> Api {
         let database = TestDatabase::create().await;
         ledger::migrate(&database.url()).await.expect("migrations");
-        let listener = Listener::bind(&"127.0.0.1:0".parse().unwrap()).await.unwrap();
+        let listener = Listener::bind(&"127.0.0.1:0".parse().unwrap())
+            .await
+            .unwrap();
         let Ok(ListenAddress::Tcp(address)) = listener.address() else {
             panic!("a TCP listener has a TCP address");
         };
         let ledger = open_ledger(&database, tune).await;
         let stop = CancellationToken::new();
         let shutdown = stop.clone().cancelled_owned();
-        let task = tokio::spawn(serve::run(config, vec![listener], ledger, outside(), shutdown));
+        let task = tokio::spawn(serve::run(
+            config,
+            vec![listener],
+            ledger,
+            outside(),
+            shutdown,
+        ));
         Api {
             address,
             database,
@@ -101,7 +112,10 @@ impl Api {
     pub(crate) async fn addresses(&self, request: &Value) -> Vec<String> {
         let answer = self.must_post("/v1/allocate", request).await;
         let addresses = answer["addresses"].as_array().unwrap();
-        addresses.iter().map(|a| a["address"].as_str().unwrap().to_owned()).collect()
+        addresses
+            .iter()
+            .map(|a| a["address"].as_str().unwrap().to_owned())
+            .collect()
     }
 
     /// Begins the shutdown.
@@ -129,7 +143,9 @@ pub(crate) async fn open_ledger(
     let url = database.url_as(&format!("{}_app", database.name()));
     let mut store = StoreConfig::new(&url);
     tune(&mut store);
-    Ledger::open(&store, Arc::new(SystemClock)).await.expect("a ledger")
+    Ledger::open(&store, Arc::new(SystemClock))
+        .await
+        .expect("a ledger")
 }
 
 pub(crate) fn outside() -> Outside {

@@ -35,12 +35,7 @@ impl Connection {
     }
 
     async fn connect(database_url: &str) -> Result<Connection, Error> {
-        let mut config: tokio_postgres::Config =
-            database_url
-                .parse()
-                .map_err(|error: tokio_postgres::Error| {
-                    Error::Guard(format!("database url: {}", describe(&error)))
-                })?;
+        let mut config = parse(database_url)?;
         config
             .application_name("ipledger lane")
             .connect_timeout(CONNECT_TIMEOUT);
@@ -87,6 +82,15 @@ impl Connection {
     }
 }
 
+/// A URL as this driver reads it; the other one takes any scheme for its own.
+pub(super) fn parse(database_url: &str) -> Result<tokio_postgres::Config, Error> {
+    database_url
+        .parse()
+        .map_err(|error: tokio_postgres::Error| {
+            Error::Guard(format!("database url: {}", describe(&error)))
+        })
+}
+
 /// Server messages below a warning say nothing about an outcome.
 fn note(notice: &DbError, warned: &AtomicBool) {
     let is_warning = matches!(notice.parsed_severity(), Some(Severity::Warning) | None)
@@ -118,9 +122,7 @@ pub(super) fn describe(error: &tokio_postgres::Error) -> String {
 /// An error of a statement that changes nothing.
 pub(super) fn classify(error: &tokio_postgres::Error) -> Error {
     match error.as_db_error() {
-        Some(database) if !is_connection_loss(database.code().code()) => {
-            Error::Database(describe(error))
-        }
+        Some(database) if !is_transient(database.code().code()) => Error::Database(describe(error)),
         _ => Error::Unavailable {
             reason: describe(error),
         },
@@ -132,4 +134,10 @@ pub(super) fn is_lost(error: &tokio_postgres::Error) -> bool {
     error
         .as_db_error()
         .is_none_or(|database| is_connection_loss(database.code().code()))
+}
+
+/// Whether the same statement may succeed later: the connection, a cancelled or timed-out wait
+/// (57014, 55P03), a deadlock or a serialization failure (40…).
+fn is_transient(code: &str) -> bool {
+    is_connection_loss(code) || code == "57014" || code == "55P03" || code.starts_with("40")
 }

@@ -1,9 +1,15 @@
 //! Making sure, before anything is served, that the database still guards what it must.
 
-use sqlx::Row as _;
-use sqlx::postgres::{PgConnection, PgPool, PgPoolOptions};
+mod catalogue;
 
-use super::migrate::{applied, assert_server, newest_known};
+use sqlx::postgres::{PgArguments, PgConnection, PgPool, PgPoolOptions};
+use sqlx::query::Query;
+use sqlx::{Postgres, Row as _};
+
+use self::catalogue::{
+    ALTERED_ROUTINE, CONSTRAINTS, FINDINGS, Finding, INDEXES, MISSING_CONSTRAINT, MISSING_INDEX,
+};
+use super::migrate::{applied, assert_server, migrations_text, newest_known};
 use crate::error::Error;
 
 /// What `check` found in order.
@@ -41,10 +47,24 @@ pub(super) async fn assert(pool: &PgPool) -> Result<(), Error> {
     let mut connection = pool.acquire().await?;
     assert_server(&mut connection).await?;
     assert_schema(&mut connection).await?;
-    for (what, sql) in MISSING {
-        assert_none(&mut connection, what, sql).await?;
+    assert_parts(&mut connection).await?;
+    for finding in FINDINGS {
+        assert_none(finding, sqlx::query(finding.sql), &mut connection).await?;
     }
     Ok(())
+}
+
+/// What a service that already runs needs. A newer schema is the beginning of an upgrade: the next
+/// version's migrations have been here and left what this program uses, and its parts are for the
+/// next version to judge.
+pub(super) async fn assert_running(pool: &PgPool) -> Result<(), Error> {
+    let mut connection = pool.acquire().await?;
+    let version = applied(&mut connection).await?.last().copied();
+    drop(connection);
+    if version > Some(newest_known()) {
+        return Ok(());
+    }
+    assert(pool).await
 }
 
 async fn assert_schema(connection: &mut PgConnection) -> Result<(), Error> {
@@ -63,103 +83,36 @@ async fn assert_schema(connection: &mut PgConnection) -> Result<(), Error> {
     Ok(())
 }
 
+/// The parts whose definitions are known here.
+async fn assert_parts(connection: &mut PgConnection) -> Result<(), Error> {
+    let tables: Vec<&str> = CONSTRAINTS.iter().map(|part| part.0).collect();
+    let names: Vec<&str> = CONSTRAINTS.iter().map(|part| part.1).collect();
+    let definitions: Vec<&str> = CONSTRAINTS.iter().map(|part| part.2).collect();
+    let constraints = sqlx::query(MISSING_CONSTRAINT.sql)
+        .bind(tables)
+        .bind(names)
+        .bind(definitions);
+    assert_none(&MISSING_CONSTRAINT, constraints, connection).await?;
+    let (names, definitions): (Vec<&str>, Vec<&str>) = INDEXES.iter().copied().unzip();
+    let indexes = sqlx::query(MISSING_INDEX.sql).bind(names).bind(definitions);
+    assert_none(&MISSING_INDEX, indexes, connection).await?;
+    let routines = sqlx::query(ALTERED_ROUTINE.sql).bind(migrations_text());
+    assert_none(&ALTERED_ROUTINE, routines, connection).await
+}
+
 async fn assert_none(
+    finding: &Finding,
+    query: Query<'_, Postgres, PgArguments>,
     connection: &mut PgConnection,
-    what: &str,
-    sql: &'static str,
 ) -> Result<(), Error> {
-    let found = sqlx::query(sql).fetch_all(connection).await?;
+    let found = query.fetch_all(connection).await?;
     let names: Vec<String> = found.iter().map(|row| row.get(0)).collect();
     if names.is_empty() {
         return Ok(());
     }
     Err(Error::Guard(format!(
-        "the guard is not whole: {what}: {}",
+        "the guard is not whole: {}: {}",
+        finding.what,
         names.join(", ")
     )))
 }
-
-/// What must not be found, and how it is called. Each query names the offenders.
-const MISSING: &[(&str, &str)] = &[
-    (
-        "constraint missing, not validated or deferrable",
-        "select w.name from (values \
-           ('events', 'events_position', 'p'), ('events', 'events_step', 'u'), \
-           ('events', 'events_predecessor', 'f'), ('events', 'events_position_natural', 'c'), \
-           ('events', 'events_step_natural', 'c'), ('events', 'events_address_and_step', 'c'), \
-           ('events', 'events_address_canonical', 'c'), ('events', 'events_digest_length', 'c'), \
-           ('events', 'events_hash_length', 'c'), ('payloads', 'payloads_position', 'p'), \
-           ('addresses', 'addresses_one_row', 'p')) w (relation, name, kind) \
-         where not exists (select from pg_constraint c \
-           where c.conrelid = to_regclass('ipledger.' || w.relation) and c.conname = w.name \
-             and c.contype::text = w.kind and c.convalidated and not c.condeferrable \
-             and coalesce((to_jsonb(c) ->> 'conenforced')::boolean, true))",
-    ),
-    (
-        "unique index missing or not valid",
-        "select w.name from (values ('addresses_attachment'), ('addresses_owner'), \
-           ('events_position'), ('events_step')) w (name) \
-         where not exists (select from pg_index i \
-           where i.indexrelid = to_regclass('ipledger.' || w.name) \
-             and i.indisunique and i.indisvalid and i.indisready)",
-    ),
-    (
-        "column not generated always",
-        "select 'events.previous_step' where not exists (select from pg_attribute a \
-           where a.attrelid = 'ipledger.events'::regclass and a.attname = 'previous_step' \
-             and a.attgenerated = 's')",
-    ),
-    (
-        "trigger missing or not always enabled",
-        "select w.name from (values ('events', 'events_append_only'), ('events', 'events_gapless'), \
-           ('payloads', 'payloads_unchanged')) w (relation, name) \
-         where not exists (select from pg_trigger t \
-           where t.tgrelid = to_regclass('ipledger.' || w.relation) and t.tgname = w.name \
-             and t.tgenabled = 'A')",
-    ),
-    (
-        "table partitioned or not logged",
-        "select c.relname::text from pg_class c \
-         where c.oid in ('ipledger.events'::regclass, 'ipledger.payloads'::regclass) \
-           and (c.relkind <> 'r' or c.relpersistence <> 'p')",
-    ),
-    (
-        "owner that can log in, or object of another owner",
-        "select distinct r.rolname::text from pg_class c join pg_roles r on r.oid = c.relowner \
-         where c.relnamespace = 'ipledger'::regnamespace \
-           and (r.rolcanlogin or r.rolsuper or r.rolname <> current_database() || '_owner')",
-    ),
-    (
-        "function append not as it was made",
-        "select 'append' where not exists (select from pg_proc p join pg_roles r on r.oid = p.proowner \
-           where p.pronamespace = 'ipledger'::regnamespace and p.proname = 'append' \
-             and p.prosecdef and r.rolname = current_database() || '_owner' \
-             and 'search_path=pg_catalog' = any (p.proconfig))",
-    ),
-    (
-        "right to write that nobody should have",
-        "select distinct c.relname || ': ' || a.privilege_type || ' for ' \
-             || coalesce(r.rolname, 'public') \
-         from pg_class c cross join lateral aclexplode(c.relacl) a \
-         left join pg_roles r on r.oid = a.grantee \
-         where c.relnamespace = 'ipledger'::regnamespace and c.relkind in ('r', 'v', 'm', 'S') \
-           and a.grantee <> c.relowner and a.privilege_type <> 'SELECT'",
-    ),
-    (
-        "right to execute that nobody should have",
-        "select distinct p.proname || ' for ' || coalesce(r.rolname, 'public') \
-         from pg_proc p \
-         cross join lateral aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a \
-         left join pg_roles r on r.oid = a.grantee \
-         where p.pronamespace = 'ipledger'::regnamespace and a.grantee <> p.proowner \
-           and not (p.proname in ('append', 'append_and_commit') \
-             and r.rolname = current_database() || '_app')",
-    ),
-    (
-        "role that may act as the owner",
-        "select r.rolname::text from pg_roles r, pg_roles o \
-         where o.rolname = current_database() || '_owner' and r.oid <> o.oid and not r.rolsuper \
-           and r.rolname in (current_database() || '_app', current_database() || '_auditor') \
-           and pg_has_role(r.oid, o.oid, 'member')",
-    ),
-];

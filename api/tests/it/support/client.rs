@@ -44,11 +44,23 @@ impl Answer {
 
     /// Status and code of a problem.
     pub(crate) fn problem(&self) -> (u16, String) {
-        assert_eq!(self.header("content-type"), Some("application/problem+json"), "{self:?}");
+        assert_eq!(
+            self.header("content-type"),
+            Some("application/problem+json"),
+            "{self:?}"
+        );
         let body = self.json();
         assert_eq!(body["status"], self.status, "{self:?}");
-        assert_eq!(body["request_id"].as_str(), self.header("x-request-id"), "{self:?}");
-        assert_eq!(body["retryable"], self.header("retry-after").is_some(), "{self:?}");
+        assert_eq!(
+            body["request_id"].as_str(),
+            self.header("x-request-id"),
+            "{self:?}"
+        );
+        assert_eq!(
+            body["retryable"],
+            self.header("retry-after").is_some(),
+            "{self:?}"
+        );
         (self.status, body["code"].as_str().unwrap().to_owned())
     }
 
@@ -85,18 +97,25 @@ pub(crate) async fn exchange(
     head.push_str(body);
     // A refused body may not be read to its end; the answer says why.
     let _ = stream.write_all(head.as_bytes()).await;
-    let answer = read_answer(&mut stream).await.expect("an answer");
+    let answer = read(&mut stream, method != "HEAD")
+        .await
+        .expect("an answer");
     document::check(method, path, &answer);
     answer
 }
 
 /// Reads one answer; `None` if the connection ended without one.
 pub(crate) async fn read_answer(stream: &mut (impl AsyncRead + Unpin + ?Sized)) -> Option<Answer> {
+    read(stream, true).await
+}
+
+/// The answer to HEAD has the length of a body and no body.
+async fn read(stream: &mut (impl AsyncRead + Unpin + ?Sized), with_body: bool) -> Option<Answer> {
     let mut bytes = Vec::new();
     let reading = async {
         let mut piece = [0; 16 * 1024];
         loop {
-            if let Some(answer) = parse(&bytes) {
+            if let Some(answer) = parse(&bytes, with_body) {
                 return Some(answer);
             }
             match stream.read(&mut piece).await {
@@ -105,11 +124,13 @@ pub(crate) async fn read_answer(stream: &mut (impl AsyncRead + Unpin + ?Sized)) 
             }
         }
     };
-    tokio::time::timeout(PATIENCE, reading).await.expect("an answer or the end in time")
+    tokio::time::timeout(PATIENCE, reading)
+        .await
+        .expect("an answer or the end in time")
 }
 
 /// `None` while the answer is incomplete.
-fn parse(bytes: &[u8]) -> Option<Answer> {
+fn parse(bytes: &[u8], with_body: bool) -> Option<Answer> {
     let end = bytes.windows(4).position(|window| window == b"\r\n\r\n")?;
     let head = std::str::from_utf8(&bytes[..end]).unwrap();
     let mut lines = head.split("\r\n");
@@ -118,7 +139,9 @@ fn parse(bytes: &[u8]) -> Option<Answer> {
         .map(|line| line.split_once(": ").unwrap())
         .map(|(key, value)| (key.to_ascii_lowercase(), value.to_owned()))
         .collect();
-    let length = headers.iter().find(|(key, _)| key == "content-length");
+    let length = headers
+        .iter()
+        .find(|(key, _)| with_body && key == "content-length");
     let length: usize = length.map_or(0, |(_, value)| value.parse().unwrap());
     let body = bytes.get(end + 4..end + 4 + length)?;
     Some(Answer {

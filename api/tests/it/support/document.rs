@@ -24,7 +24,12 @@ pub(super) fn check(method: &str, path: &str, answer: &Answer) {
     }
     let (route, verb) = (operation.route(), operation.method().to_lowercase());
     let listed = &document()["paths"][route][verb]["responses"][answer.status.to_string()];
-    assert!(listed.is_object(), "{method} {route} does not list {}: {}", answer.status, answer.text);
+    assert!(
+        listed.is_object(),
+        "{method} {route} does not list {}: {}",
+        answer.status,
+        answer.text
+    );
     if answer.status < 400 {
         return;
     }

@@ -71,7 +71,11 @@ impl Drop for Process {
 
 /// A port that nobody listens on right now.
 pub(crate) fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port()
 }
 
 /// Waits until the condition holds.
@@ -81,4 +85,12 @@ pub(crate) async fn wait_until(what: &str, mut holds: impl AsyncFnMut() -> bool)
         assert!(start.elapsed() < PATIENCE, "waited in vain: {what}");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
+}
+
+/// A directory that PostgreSQL's own user may pass through, when the test runs as root.
+pub(crate) fn directory() -> tempfile::TempDir {
+    use std::os::unix::fs::PermissionsExt as _;
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    dir
 }

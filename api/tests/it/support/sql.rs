@@ -23,9 +23,10 @@ impl Sql {
         self.0.query_one(query, &[]).await.unwrap().get(0)
     }
 
-    /// Holds what every append needs, until [`Sql::let_go`].
+    /// Holds what every append to a space that exists needs, until [`Sql::let_go`]. Reads go on.
     pub(crate) async fn block_appends(&self) {
-        self.run("begin; lock table ipledger.spaces in access exclusive mode").await;
+        self.run("begin; select from ipledger.spaces for update")
+            .await;
     }
 
     pub(crate) async fn let_go(&self) {
@@ -38,8 +39,10 @@ impl Sql {
         super::wait_until("an append waits", async || self.number(&query).await > 0).await;
     }
 
-    /// Ends all other connections.
-    pub(crate) async fn cut(&self) {
-        self.run(&format!("select pg_terminate_backend(pid) {OTHERS}")).await;
+    /// Ends all other connections to a database.
+    pub(crate) async fn cut(&self, database: &str) {
+        let others = format!("where datname = '{database}' and pid <> pg_backend_pid()");
+        let statement = "select pg_terminate_backend(pid) from pg_stat_activity";
+        self.run(&format!("{statement} {others}")).await;
     }
 }

@@ -44,15 +44,24 @@ pub(crate) async fn server(dir: &Path, extra: &[(&str, &str)]) -> Cluster {
 
 /// Make the database and migrate it.
 pub(crate) async fn prepare(cluster: &Cluster) {
+    prepare_as(cluster, DATABASE).await;
+}
+
+/// The same under another name.
+pub(crate) async fn prepare_as(cluster: &Cluster, database: &str) {
     let client = connect(&cluster.url("postgres")).await;
-    run(&client, &format!("create database {DATABASE}")).await;
-    ledger::migrate(&cluster.url(DATABASE))
+    run(&client, &format!("create database {database}")).await;
+    ledger::migrate(&cluster.url(database))
         .await
         .expect("migrations");
 }
 
 pub(crate) async fn open(cluster: &Cluster) -> Ledger {
-    let config = StoreConfig::new(&cluster.url_as("ipledger_app", DATABASE));
+    open_on(cluster, DATABASE).await
+}
+
+pub(crate) async fn open_on(cluster: &Cluster, database: &str) -> Ledger {
+    let config = StoreConfig::new(&cluster.url_as(&format!("{database}_app"), database));
     Ledger::open(&config, Arc::new(SystemClock))
         .await
         .expect("a ledger")

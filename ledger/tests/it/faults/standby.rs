@@ -92,7 +92,7 @@ async fn cancel_wait(admin: &Client) {
     .await;
 }
 
-fn assert_unknown<T: std::fmt::Debug>(told: Result<T, Error>) {
+fn assert_unknown<T: std::fmt::Debug>(told: &Result<T, Error>) {
     assert!(
         matches!(told, Err(Error::OutcomeUnknown { .. })),
         "{told:?}"
@@ -111,7 +111,7 @@ async fn an_unconfirmed_commit_is_never_a_success() {
     let stopped = pair.stop_standby().await;
     let waiting = ask(&ledger, "c2");
     cancel_wait(&admin).await;
-    assert_unknown(waiting.await.unwrap());
+    assert_unknown(&waiting.await.unwrap());
 
     // It is in the ledger now, and everybody sees it; nobody may call it a success.
     let own = connect(&pair.primary.url(DATABASE)).await;
@@ -125,7 +125,7 @@ async fn an_unconfirmed_commit_is_never_a_success() {
     for asked in [&ledger, &ledger, &replica, &late] {
         let waiting = ask(asked, "c2");
         cancel_wait(&admin).await;
-        assert_unknown(waiting.await.unwrap());
+        assert_unknown(&waiting.await.unwrap());
     }
     // Nor is the end of it.
     let releasing = tokio::spawn({
@@ -133,7 +133,7 @@ async fn an_unconfirmed_commit_is_never_a_success() {
         async move { del(&ledger, release("c1")).await }
     });
     cancel_wait(&admin).await;
-    assert_unknown(releasing.await.unwrap());
+    assert_unknown(&releasing.await.unwrap());
 
     let committed = text(&admin, "select pg_current_wal_lsn()").await;
     let waiting = ask(&ledger, "c2");

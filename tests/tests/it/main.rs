@@ -1,0 +1,4 @@
+//! End to end: the real parts together. One binary, so that it is linked once.
+
+mod docker;
+mod scenario;
