@@ -3,4 +3,6 @@
 //! What is here is the decision, [`diff`]: from what a pass has read to what it may free, with the
 //! evidence. It reads nothing and changes nothing itself.
 
+#![warn(missing_docs)]
+
 pub mod diff;

@@ -95,10 +95,15 @@ pub struct Pod {
 /// `status.phase`; podgc writes `Failed` for pods of lost nodes too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Phase {
+    /// Accepted; not every container runs yet.
     Pending,
+    /// Bound to a node; a container runs.
     Running,
+    /// Every container ended well.
     Succeeded,
+    /// Every container ended, one of them badly; podgc writes this on lost nodes too.
     Failed,
+    /// The node cannot be asked.
     Unknown,
 }
 
@@ -106,9 +111,13 @@ pub enum Phase {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ContainerState {
+    /// Its status is missing.
     Unreported,
+    /// Not started yet.
     Waiting,
+    /// Running.
     Running,
+    /// Seen terminated.
     Terminated,
 }
 
