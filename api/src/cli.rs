@@ -2,6 +2,7 @@
 
 mod arguments;
 mod commands;
+mod health;
 mod signals;
 mod telemetry;
 

@@ -68,6 +68,11 @@ pub(super) enum Command {
     Dev(Dev),
     /// Check that the database is set up as it must be: schema, constraints, triggers, grants.
     Check(Database),
+    /// Ask a running service whether it would serve requests, for the health check of a container.
+    ///
+    /// Asks every address that it listens on. Ends with 0 if all are ready, else with 1 and the
+    /// reason, within 2 seconds.
+    Health(Listen),
     /// Print the OpenAPI document.
     Openapi,
 }
@@ -123,10 +128,9 @@ pub(super) struct Dev {
     pub(super) serving: Serving,
 }
 
-/// How to serve.
 #[derive(Debug, Args)]
-pub(super) struct Serving {
-    /// Where to listen: several, separated by commas.
+pub(super) struct Listen {
+    /// Where the service listens: several, separated by commas.
     ///
     /// host:port on loopback, or unix:/path (mode 0660). Other addresses are refused: this
     /// version cannot tell callers apart.
@@ -138,6 +142,20 @@ pub(super) struct Serving {
         default_value = "127.0.0.1:8311"
     )]
     listen: Vec<String>,
+}
+
+impl Listen {
+    /// Read here and not by the parser, whose refusal would take three lines.
+    pub(super) fn addresses(&self) -> Result<Vec<ListenAddress>, ListenError> {
+        self.listen.iter().map(|text| text.parse()).collect()
+    }
+}
+
+/// How to serve.
+#[derive(Debug, Args)]
+pub(super) struct Serving {
+    #[command(flatten)]
+    listen: Listen,
     /// Longest request body, in bytes.
     #[arg(long, env = "IPLEDGER_BODY_LIMIT_BYTES", value_name = "BYTES", default_value_t = 1 << 20,
           value_parser = clap::value_parser!(u32).range(1..))]
@@ -181,9 +199,9 @@ pub(super) struct Serving {
 }
 
 impl Serving {
-    /// Where to listen. Read here and not by the parser, whose refusal would take three lines.
+    /// Where to listen.
     pub(super) fn listen(&self) -> Result<Vec<ListenAddress>, ListenError> {
-        self.listen.iter().map(|text| text.parse()).collect()
+        self.listen.addresses()
     }
 
     /// Limits and times of the server.

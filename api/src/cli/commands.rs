@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Context as _;
 
 use super::arguments::{Command, Database, Dev, Migrate, Serve};
-use super::signals;
+use super::{health, signals};
 use crate::dev;
 use crate::program::Bound;
 
@@ -16,6 +16,7 @@ pub(super) async fn run(command: Command) -> anyhow::Result<()> {
         Command::Migrate(arguments) => migrate(&arguments).await,
         Command::Dev(arguments) => dev(arguments).await,
         Command::Check(arguments) => check(&arguments).await,
+        Command::Health(arguments) => health::ask(&arguments.addresses()?),
         Command::Openapi => say(&crate::routes::openapi_text()),
     }
 }

@@ -61,6 +61,17 @@ fn what_is_missing_is_named() {
 }
 
 #[test]
+fn a_service_that_is_away_is_not_healthy() {
+    let listen = format!("127.0.0.1:{}", free_port());
+    let output = run(&["health"], &[("IPLEDGER_LISTEN", listen.as_str())]);
+    assert_eq!(output.status.code(), Some(1));
+    let text = stderr(&output);
+    let expected = format!("ipledger-api: the service at {listen} is not ready: ");
+    assert!(text.starts_with(&expected), "{text}");
+    assert_eq!(text.lines().count(), 1, "{text}");
+}
+
+#[test]
 fn the_document_is_printed() {
     let output = run(&["openapi"], &[]);
     assert!(output.status.success());
@@ -76,6 +87,7 @@ fn help_shows_examples_and_no_secret() {
         "migrate",
         "dev",
         "check",
+        "health",
         "openapi",
         "Examples:",
         "curl",
@@ -191,6 +203,10 @@ async fn it_serves_until_sigterm_and_logs_refusals_as_json() {
     wait_until("it listens", async || {
         assert!(process.is_running());
         open(&target).await.is_ok()
+    })
+    .await;
+    wait_until("it is ready", async || {
+        run(&["health"], &environment).status.success()
     })
     .await;
     let headers = [

@@ -2,5 +2,6 @@
 
 mod faults;
 mod guard;
+mod model;
 mod smoke;
 mod support;

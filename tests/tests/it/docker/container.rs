@@ -9,11 +9,9 @@ use ledger::answer::Allocated;
 use ledger::command::{Allocate, SpaceSelector};
 use ledger::model::{Actor, Attachment, Owner, Provenance};
 use ledger::{Answer, Command, Error, Ledger, StoreConfig, SystemClock};
-use testcontainers::core::wait::LogWaitStrategy;
 use testcontainers::core::{IntoContainerPort, WaitFor};
 use testcontainers::runners::AsyncRunner;
 use testcontainers::{GenericImage, ImageExt};
-use tokio_postgres::NoTls;
 
 use super::{POSTGRES_IMAGE, run, script, with_engine};
 
@@ -32,11 +30,10 @@ fn a_database_in_a_container_serves_the_ledger() {
 }
 
 async fn allocate_in_a_container() {
-    // Said once by the server that makes the database, and once by the final one.
-    let ready = LogWaitStrategy::stderr("database system is ready to accept connections");
     let container = GenericImage::new(POSTGRES_IMAGE, "latest")
         .with_exposed_port(5432.tcp())
-        .with_wait_for(WaitFor::log(ready.with_times(2)))
+        // The server that makes the database, before the final one, says so on stdout.
+        .with_wait_for(WaitFor::message_on_stderr("ready to accept connections"))
         .with_env_var("POSTGRES_PASSWORD", PASSWORD)
         .with_env_var("POSTGRES_DB", "ipledger")
         .with_startup_timeout(Duration::from_secs(60))
@@ -54,7 +51,9 @@ async fn allocate_in_a_container() {
     let again = ledger::migrate(&url("postgres")).await.expect("migrations");
     assert_eq!((again.applied, again.version), (0, migrated.version));
 
-    set_app_password(&url("postgres")).await;
+    ledger::set_app_password(&url("postgres"), PASSWORD)
+        .await
+        .expect("a password");
     let ledger = Ledger::open(
         &StoreConfig::new(&url("ipledger_app")),
         Arc::new(SystemClock),
@@ -70,18 +69,6 @@ async fn allocate_in_a_container() {
     assert_eq!(held[0].ip, first.addresses[0].ip);
     ledger.close().await;
     container.rm().await.expect("no container left");
-}
-
-/// What an operator does after the first migration.
-async fn set_app_password(url: &str) {
-    let (client, connection) = tokio_postgres::connect(url, NoTls)
-        .await
-        .expect("a connection");
-    let driver = tokio::spawn(connection);
-    let sql = format!("alter role ipledger_app password '{PASSWORD}'");
-    client.batch_execute(&sql).await.expect("a password");
-    drop(client);
-    driver.await.expect("no panic").expect("a clean end");
 }
 
 async fn allocate(ledger: &Ledger, container_id: &str) -> Result<Allocated, Error> {

@@ -1,0 +1,6 @@
+//! Keeps the ledger and a Kubernetes cluster in step.
+//!
+//! What is here is the decision, [`diff`]: from what a pass has read to what it may free, with the
+//! evidence. It reads nothing and changes nothing itself.
+
+pub mod diff;
