@@ -143,7 +143,7 @@ impl<'a> Case<'a> {
             }
         };
         let absence = self.seen.absence.as_ref();
-        Ok((how, absence.map_or(at, |absence| absence.since.min(at))))
+        Ok((how, absence.map_or(at, |absence| absence.since)))
     }
 
     /// How the pod is known to be another one; `None` if it is or may be the owner.
@@ -251,7 +251,6 @@ impl<'a> Case<'a> {
             finished: None,
             first_look: None,
         });
-        absence.since = since;
         if let (None, Some((_, node))) = (&absence.node_uid, self.node()) {
             absence.node_uid = Some(node.uid.clone());
         }

@@ -135,16 +135,15 @@ fn decide_releases(
 
 /// An earlier pass came to the same, and everything was read anew since.
 fn is_second_look(seen: &Observation) -> bool {
-    let absence = seen.absence.as_ref();
-    absence
-        .and_then(|absence| absence.first_look.as_ref())
-        .is_some_and(|first| {
-            let is_new = |at: Timestamp| at > first.at;
-            let pod_is_new = seen.pod.get.since(first.at).is_ok_and(|(at, _)| is_new(at));
-            let node_is_new = seen.node.since(first.at);
-            first.pass != seen.pass
-                && is_new(seen.cluster.read_at())
-                && pod_is_new
-                && node_is_new.map_or_else(|blind| blind != Blind::BeforeHold, |(at, _)| is_new(at))
-        })
+    let first_look = seen
+        .absence
+        .as_ref()
+        .and_then(|absence| absence.first_look.as_ref());
+    first_look.is_some_and(|first| {
+        let is_new = |at: Timestamp| at > first.at;
+        first.pass != seen.pass
+            && is_new(seen.cluster.read_at())
+            && seen.pod.get.at().is_some_and(is_new)
+            && seen.node.at().is_none_or(is_new)
+    })
 }

@@ -34,6 +34,14 @@ pub enum Blind {
 }
 
 impl<T> Read<T> {
+    /// When the GET was sent, if it was answered.
+    pub(super) fn at(&self) -> Option<Timestamp> {
+        match self {
+            Read::Blind(_) => None,
+            Read::NotFound(at) | Read::Found(at, _) => Some(*at),
+        }
+    }
+
     /// What it says about a hold that is known since `seen_at`: when, and the object if any.
     pub(super) fn since(&self, seen_at: Timestamp) -> Result<(Timestamp, Option<&T>), Blind> {
         match self {

@@ -75,6 +75,7 @@ const ROWS: &[Row] = &[
     ("node read forbidden", |c| unread(c, Forbidden), "keep NodeUnseen(Forbidden)"),
     ("node read before the hold", |c| c.seen.node = Read::NotFound(t(99)), "keep NodeUnseen(BeforeHold)"),
     ("the deletion of some node", |c| { c.owner().node = None; c.seen.node = Read::NotFound(t(200)) }, "keep NodeUnknown"),
+    ("remembered pod had not ended", |c| { c.seen.absence = finished("a"); restart(c); unread(c, NotRead) }, "keep NodeUnseen(NotRead)"),
     ("another pod's end", |c| { c.seen.absence = finished("b"); unread(c, BeforeHold) }, "keep NodeUnseen(BeforeHold)"),
     // The grace.
     ("first seen by this read", |c| { c.seen.absence = None; c.now = t(229) }, "wait 230 Grace"),
@@ -138,6 +139,11 @@ fn born(case: &mut Case, created_at: i64) {
     pod.created_at = t(created_at);
     case.find(pod);
     case.owner().uid = None;
+}
+
+fn restart(case: &mut Case) {
+    let absence = case.seen.absence.as_mut().unwrap();
+    absence.finished.as_mut().unwrap().pod.phase = Phase::Running;
 }
 
 fn unread(case: &mut Case, why: Blind) {
