@@ -168,6 +168,35 @@ async fn a_deadline_that_passes_while_it_is_applied_is_an_unknown_outcome() {
     bench.ledger.close().await;
 }
 
+/// Waiting for a lock until the statement's time is over: nothing changed, and trying again helps.
+#[tokio::test]
+async fn a_cancelled_statement_is_no_defect_of_the_request() {
+    let bench = Bench::new().await;
+    let observer = superuser(&bench.database).await;
+    add(&bench.ledger, allocate("first", RANGE)).await.unwrap();
+    let blocker = Blocker::new(&bench).await;
+    let call = started(&bench.ledger, "cancelled", WAIT).await;
+    let cancel = "select count(pg_cancel_backend(pid)) from pg_stat_activity \
+        where datname = current_database() and application_name = 'ipledger lane' \
+        and wait_event_type = 'Lock'";
+    until("every attempt is cancelled", async || {
+        text(&observer, cancel).await;
+        call.is_finished()
+    })
+    .await;
+    let error = call.await.unwrap().expect_err("cancelled");
+    assert_eq!(error.kind(), "database_unavailable", "{error}");
+    blocker.let_go().await;
+    assert_eq!(events(&observer).await, "1");
+    assert!(
+        !add(&bench.ledger, allocate("cancelled", RANGE))
+            .await
+            .unwrap()
+            .repeated
+    );
+    bench.ledger.close().await;
+}
+
 #[tokio::test]
 async fn closing_answers_everything_that_was_accepted() {
     let bench = Bench::new().await;

@@ -104,6 +104,31 @@ pub(crate) async fn standby_of(primary: &Cluster, dir: &Path) -> Cluster {
     server(dir, &[("hot_standby", "on")]).await
 }
 
+/// The processes that work in the directory of a server.
+fn processes(dir: &Path) -> Vec<Pid> {
+    let cluster = fs::canonicalize(dir.join("cluster")).expect("a cluster");
+    let entries = fs::read_dir("/proc").expect("/proc").flatten();
+    entries
+        .filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?))
+        .filter(|pid| {
+            let cwd = fs::read_link(format!("/proc/{}/cwd", pid.as_raw_nonzero()));
+            cwd.is_ok_and(|cwd| cwd == cluster)
+        })
+        .collect()
+}
+
+/// Kill a server as a power cut would: at once, and nobody is told.
+pub(crate) fn kill_all_processes(cluster: &Cluster, dir: &Path) {
+    let mut doomed = processes(dir);
+    // The postmaster first: it would start a recovery of its own.
+    doomed.sort_by_key(|pid| pid.as_raw_nonzero().get().cast_unsigned() != cluster.pid());
+    assert!(doomed.len() > 3, "{doomed:?}");
+    for pid in doomed {
+        // The later ones may have noticed that the first is gone.
+        let _ = kill_process(pid, Signal::KILL);
+    }
+}
+
 /// A process of this test that is stopped; it goes on when this is dropped.
 pub(crate) struct Stopped(Pid);
 
