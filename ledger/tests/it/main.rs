@@ -3,5 +3,6 @@
 mod faults;
 mod guard;
 mod model;
+mod owners;
 mod smoke;
 mod support;
