@@ -3,6 +3,7 @@
 mod faults;
 mod guard;
 mod model;
+mod outcomes;
 mod owners;
 mod smoke;
 mod support;
