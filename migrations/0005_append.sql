@@ -335,7 +335,9 @@ begin
         set seq = w.seq, hash = w.hash, recorded_at = nullif(w.recorded_at, '-infinity')
         from unnest(head_space, seqs, hashes, times) w (id, seq, hash, recorded_at)
         where s.id = w.id and s.seq <> w.seq;
-    elsif confirm then
+    elsif confirm and cardinality(head_space) = 0 then
+        -- Otherwise the locks on the heads are in the log already, and the commit waits for them;
+        -- and a lock taken out of order could deadlock.
         update ipledger.spaces s set seq = s.seq
         where s.id = (select min(x.id) from ipledger.spaces x);
     end if;

@@ -4,5 +4,7 @@
 //! Times are RFC 3339 text in UTC with microseconds; addresses are canonical text; durations
 //! carry their unit in the name.
 
+#![warn(missing_docs)]
+
 pub mod blocking;
 pub mod types;

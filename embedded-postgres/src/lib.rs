@@ -18,6 +18,8 @@
 //!
 //! [`testing`] gives every test an empty database on one server per test run.
 
+#![warn(missing_docs)]
+
 mod account;
 mod admin;
 mod binaries;

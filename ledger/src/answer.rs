@@ -120,7 +120,7 @@ pub enum ImportOutcome {
 /// Counts of windows at one position of each space.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Counted {
-    /// In the order asked for, or of first use.
+    /// In the order asked for; recorded ones by space, and in it in the order of first use.
     pub windows: Vec<WindowCounts>,
     /// Positions, by space.
     pub as_of: std::collections::BTreeMap<String, u64>,

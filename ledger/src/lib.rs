@@ -13,6 +13,8 @@
 //! - A release names the event it ends: address and step.
 //! - No clock, no randomness and no I/O in `decide`, `state` and `event`.
 
+#![warn(missing_docs)]
+
 pub mod answer;
 pub mod clock;
 pub mod command;

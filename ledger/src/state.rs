@@ -110,40 +110,54 @@ impl State {
     /// The oldest changes are in the ledger, with these times of record by space (there were only
     /// estimates before). Later ones still wait.
     pub fn commit_first(&mut self, changes: usize, times_us: &HashMap<SpaceIndex, i64>) {
-        let slots: Vec<Slot> = self
-            .journal
-            .drain(..changes)
-            .filter_map(|undo| match undo {
-                Undo::Record(slot, _) => Some(slot),
-                _ => None,
-            })
-            .collect();
-        // Where a later change waits, what it would go back to is the record that is settled.
-        let mut changed_again: HashMap<Slot, usize> = HashMap::new();
-        for (index, undo) in self.journal.iter().enumerate() {
-            if let Undo::Record(slot, Some(_)) = undo {
-                changed_again.entry(*slot).or_insert(index);
+        let mut before: HashMap<Slot, Option<u64>> = HashMap::new();
+        for undo in self.journal.drain(..changes) {
+            if let Undo::Record(slot, old) = undo {
+                before.entry(slot).or_insert(old.map(|old| old.seq));
             }
         }
-        for slot in slots {
-            let Some(&at_us) = times_us.get(&self.records.get(slot).space) else {
-                continue;
-            };
-            match changed_again
-                .get(&slot)
-                .map(|&index| &mut self.journal[index])
-            {
-                Some(Undo::Record(_, Some(old))) => old.at_us = at_us,
-                _ => self.settle(slot, at_us),
-            }
-        }
+        self.settle(&before, times_us);
         for (&space, &at_us) in times_us {
             self.spaces.set_time(space, at_us);
         }
         self.order.forget_excess();
     }
 
-    fn settle(&mut self, slot: Slot, at_us: i64) {
+    /// Give the last committed event of each address its time of record: in the record, unless a
+    /// later event waits, and in whatever a waiting change would go back to. `before` has the
+    /// position that each of them had before: waking is a change, but no event.
+    fn settle(&mut self, before: &HashMap<Slot, Option<u64>>, times_us: &HashMap<SpaceIndex, i64>) {
+        let mut committed: HashMap<Slot, u64> = before
+            .keys()
+            .map(|&slot| (slot, self.records.get(slot).seq))
+            .collect();
+        for undo in self.journal.iter().rev() {
+            if let Undo::Record(slot, Some(old)) = undo
+                && let Some(seq) = committed.get_mut(slot)
+            {
+                *seq = old.seq;
+            }
+        }
+        committed.retain(|slot, seq| before[slot] != Some(*seq));
+        for undo in &mut self.journal {
+            if let Undo::Record(slot, Some(old)) = undo
+                && committed.get(slot) == Some(&old.seq)
+                && let Some(&at_us) = times_us.get(&old.space)
+            {
+                old.at_us = at_us;
+            }
+        }
+        for (slot, seq) in committed {
+            let record = self.records.get(slot);
+            if record.seq == seq
+                && let Some(&at_us) = times_us.get(&record.space)
+            {
+                self.set_time(slot, at_us);
+            }
+        }
+    }
+
+    fn set_time(&mut self, slot: Slot, at_us: i64) {
         let record = self.records.get_mut(slot);
         let estimate = (record.cooling_until_us(), slot);
         record.at_us = at_us;

@@ -55,6 +55,8 @@ pub(super) async fn ready(State(app): State<Arc<App>>) -> Result<&'static str, F
     }
     match tokio::time::timeout(READY_PATIENCE, app.ledger.ready()).await {
         Ok(Ok(())) => Ok("ready\n"),
+        // Whoever asks here is an operator: what is missing is the answer.
+        Ok(Err(ledger::Error::Guard(text))) => Err(Failure::new(ProblemCode::Internal, text)),
         Ok(Err(error)) => Err(app.explain(error, Keys::default()).await),
         Err(_) => {
             let seconds = READY_PATIENCE.as_secs();

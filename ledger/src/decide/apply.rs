@@ -5,6 +5,7 @@ use address::Window;
 use super::{Change, HoldChange, NewEvent};
 use crate::event::encoding::Key;
 use crate::event::{Kind, Payload, WindowRecord};
+use crate::model::Attachment;
 use crate::state::{Class, Record, SpaceIndex, Stamp, State};
 
 /// Take decided events into the state, with the positions that they will have. Undone by
@@ -37,6 +38,10 @@ pub fn apply_recorded(
         (Kind::Allocated | Kind::Released, None) => return Err("it has no address".to_owned()),
         _ => Change::None,
     };
+    if let Change::Hold(hold) = &change {
+        // It came after the DEL, or it would not stand.
+        state.order.unbury(hold.attachment);
+    }
     let event = NewEvent {
         space,
         target,
@@ -110,39 +115,71 @@ fn apply_release(
         class,
         ..old
     });
-    remember(state, &event.payload, old.owner, at_us);
+    let ended = Ended {
+        attachment: old.attachment,
+        owner: old.owner,
+        stamp: old.stamp(),
+    };
+    remember(state, &event.payload, Some(ended), at_us);
 }
 
-/// For a release that memory was not there for: the address may have another holder by now, so
-/// the owner is the one that the caller named.
-pub(crate) fn remember_release(state: &mut State, payload: &Payload, at_us: i64) {
-    let owner = payload.attachment.as_ref().and_then(|attachment| {
-        payload
-            .owner
-            .as_ref()?
-            .key(&attachment.cluster, &attachment.ifname)
+/// The hold that a release ended.
+struct Ended {
+    attachment: Key,
+    owner: Key,
+    stamp: Option<Stamp>,
+}
+
+/// For a release that memory was not there for, and the event that it ended.
+pub(crate) fn remember_release(
+    state: &mut State,
+    released: &Payload,
+    allocated: Option<&Payload>,
+    at_us: i64,
+) {
+    let ended = allocated.and_then(|allocated| {
+        let stamp = stamp_of(state, allocated);
+        let attachment = allocated.attachment.as_ref()?.key();
+        let owner = owner_of(allocated).unwrap_or(0);
+        Some(Ended {
+            attachment,
+            owner,
+            stamp,
+        })
     });
-    remember(state, payload, owner.unwrap_or(0), at_us);
+    remember(state, released, ended, at_us);
+}
+
+/// A delayed ADD that was overtaken must find the last call, though nothing is held any more.
+fn remember(state: &mut State, released: &Payload, ended: Option<Ended>, at_us: i64) {
+    let call = stamp_of(state, released);
+    let ender = released.attachment.as_ref().map(Attachment::key);
+    let holder = ended.as_ref().map(|ended| ended.attachment);
+    if let Some(ended) = ended
+        && let Some(stamp) = call.max(ended.stamp)
+    {
+        state.remember(ended.attachment, stamp, at_us);
+        if ended.owner != 0 {
+            state.remember(ended.owner, stamp, at_us);
+        }
+    }
+    // An imported hold is filed under another key than the attachment that ends it.
+    if let (Some(call), Some(key)) = (call, ender.filter(|&key| Some(key) != holder)) {
+        state.remember(key, call, at_us);
+    }
+}
+
+fn stamp_of(state: &mut State, payload: &Payload) -> Option<Stamp> {
+    let token = payload.token?;
+    Some(Stamp {
+        boot: state.see_boot(token.boot_id),
+        boottime_ns: token.boottime_ns,
+    })
 }
 
 /// The payload of a stored event, if this version can read it.
 pub(crate) fn recorded_payload(body: &[u8]) -> Option<Payload> {
     serde_json::from_slice(body).ok()
-}
-
-/// A delayed ADD that this release overtook must find it.
-fn remember(state: &mut State, payload: &Payload, owner: Key, at_us: i64) {
-    let (Some(token), Some(attachment)) = (payload.token, &payload.attachment) else {
-        return;
-    };
-    let stamp = Stamp {
-        boot: state.see_boot(token.boot_id),
-        boottime_ns: token.boottime_ns,
-    };
-    state.remember(attachment.key(), stamp, at_us);
-    if owner != 0 {
-        state.remember(owner, stamp, at_us);
-    }
 }
 
 fn apply_fact(state: &mut State, event: &NewEvent) {
@@ -181,6 +218,17 @@ pub(crate) fn declared_members(payload: &Payload) -> Vec<(String, String)> {
     members.into_iter().flatten().filter_map(member).collect()
 }
 
+/// The key of the pod's interface that a hold is kept under.
+fn owner_of(allocated: &Payload) -> Option<Key> {
+    // The source knew neither UID nor node; sync judges such a hold, no newer sandbox does.
+    let attachment = allocated
+        .attachment
+        .as_ref()
+        .filter(|_| allocated.reason != "import")?;
+    let owner = allocated.owner.as_ref()?;
+    owner.key(&attachment.cluster, &attachment.ifname)
+}
+
 fn recorded_hold(
     state: &State,
     space: SpaceIndex,
@@ -191,14 +239,6 @@ fn recorded_hold(
         .decision
         .as_ref()
         .ok_or("it has no decision record")?;
-    let owner = match payload.reason.as_str() {
-        // The source knew neither UID nor node; sync judges such a hold, no newer sandbox does.
-        "import" => None,
-        _ => payload
-            .owner
-            .as_ref()
-            .and_then(|owner| owner.key(&attachment.cluster, &attachment.ifname)),
-    };
     let content = match &payload.content {
         Some(text) => u64::from_str_radix(text, 16).map_err(|_| "its content is not hex")?,
         None => 0,
@@ -206,7 +246,7 @@ fn recorded_hold(
     Ok(HoldChange {
         window: recorded_window(state, space, &decision.window)?,
         attachment: attachment.key(),
-        owner,
+        owner: owner_of(payload),
         token: payload.token,
         content,
         cooldown_seconds: payload.cooldown_seconds.unwrap_or(0),

@@ -39,6 +39,8 @@ fn recorded(state: &State, only: Option<&str>) -> Result<Counted, Verdict> {
             );
         }
     }
+    // First use is an order within a space only: every replica must give the same one.
+    counted.windows.sort_by(|a, b| a.space.cmp(&b.space));
     Ok(counted)
 }
 

@@ -144,7 +144,8 @@ impl Append {
             }
         }
         let mut touched: Vec<_> = touched.into_iter().collect();
-        touched.sort_by_key(|(_, touched)| !touched.is_fresh);
+        // An order of its own, so that two replicas' calls meet in the indexes in the same one.
+        touched.sort_by_key(|(key, touched)| (!touched.is_fresh, *key));
         self.fresh = i32::try_from(touched.iter().filter(|(_, t)| t.is_fresh).count())
             .expect("a batch is small");
         for ((space, ip), touched) in touched {

@@ -1,5 +1,6 @@
 //! Following the stream: what other writers appended since the known heads.
 
+use std::collections::HashMap;
 use std::net::IpAddr;
 
 use tokio_postgres::Client;
@@ -64,10 +65,19 @@ pub(super) async fn catch_up(client: &Client, state: &mut State) -> Result<Follo
     Ok(Followed::Yes)
 }
 
-/// Whether the database still has the events that memory was built from: after a new connection
-/// this may be another server.
+/// Whether the database still has the spaces and the events that memory was built from: after a
+/// new connection this may be another server.
 pub(super) async fn anchors_stand(client: &Client, state: &State) -> Result<bool, Error> {
+    let rows = client
+        .query("select id, name from ipledger.spaces", &[])
+        .await
+        .map_err(|e| classify(&e))?;
+    let names: HashMap<i32, &str> = rows.iter().map(|row| (row.get(0), row.get(1))).collect();
     for (_, space) in state.spaces.iter() {
+        // A space without events has no anchor, and its key may be another space's by now.
+        if names.get(&space.id) != Some(&space.name.as_str()) {
+            return Ok(false);
+        }
         let (seq, hash) = space.anchor;
         if seq > 0 && stored_hash(client, space.id, seq).await? != Some(hash) {
             return Ok(false);

@@ -54,6 +54,19 @@ pub(super) async fn assert(pool: &PgPool) -> Result<(), Error> {
     Ok(())
 }
 
+/// What a service that already runs needs. A newer schema is the beginning of an upgrade: the next
+/// version's migrations have been here and left what this program uses, and its parts are for the
+/// next version to judge.
+pub(super) async fn assert_running(pool: &PgPool) -> Result<(), Error> {
+    let mut connection = pool.acquire().await?;
+    let version = applied(&mut connection).await?.last().copied();
+    drop(connection);
+    if version > Some(newest_known()) {
+        return Ok(());
+    }
+    assert(pool).await
+}
+
 async fn assert_schema(connection: &mut PgConnection) -> Result<(), Error> {
     let known = newest_known();
     let version = applied(connection).await?.last().copied().unwrap_or(0);

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesOrdered;
 use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
 
 use super::batch::Landing;
 use super::catch_up::{Followed, anchors_stand, catch_up};
@@ -24,8 +25,9 @@ use crate::command::Command;
 use crate::error::Error;
 use crate::state::State;
 
-/// How often an idle lane looks at what other writers did, so that counts and order stay fresh.
-const IDLE: Duration = Duration::from_secs(1);
+/// How often a lane looks at what other writers did, however busy it is: counts and order stay
+/// fresh also in spaces that it writes nothing to.
+const LOOK_AROUND: Duration = Duration::from_secs(1);
 /// Batches on their way at once. A third would only make the batches smaller.
 const FLIGHTS: usize = 2;
 /// After another writer was first, the lane sends one batch at a time for so long: a second one
@@ -83,6 +85,7 @@ pub(super) struct Lane {
     pub(super) unconfirmed: bool,
     /// When another writer was last first.
     pub(super) contended_at: Option<Instant>,
+    looked_around_at: Instant,
     pub(super) metrics: Metrics,
     pub(super) batch_max: usize,
 }
@@ -103,6 +106,7 @@ impl Lane {
             clock_offset_us: 0,
             unconfirmed: false,
             contended_at: None,
+            looked_around_at: Instant::now(),
             metrics,
             batch_max,
         };
@@ -112,15 +116,23 @@ impl Lane {
         Ok(lane)
     }
 
-    /// Serve until every sender is gone and everything accepted is answered.
-    pub(super) async fn run(mut self, mut requests: mpsc::Receiver<Pending>) {
+    /// Serve until told to close, or every sender is gone; and until everything accepted is
+    /// answered.
+    pub(super) async fn run(
+        mut self,
+        mut requests: mpsc::Receiver<Pending>,
+        closing: CancellationToken,
+    ) {
         let mut flights = Flights::new();
         let mut waiting = Vec::with_capacity(self.batch_max);
         loop {
-            let may_send = flights.len() < self.flights_allowed();
+            let look_around_in = LOOK_AROUND.saturating_sub(self.looked_around_at.elapsed());
+            // When it is time, what is on its way lands first.
+            let may_send = !look_around_in.is_zero() && flights.len() < self.flights_allowed();
             tokio::select! {
                 biased;
                 Some(landing) = flights.next() => self.land(landing, &mut flights).await,
+                () = closing.cancelled(), if !requests.is_closed() => requests.close(),
                 count = requests.recv_many(&mut waiting, self.batch_max), if may_send => {
                     if count == 0 {
                         break;
@@ -130,7 +142,9 @@ impl Lane {
                     let batch = std::mem::replace(&mut waiting, Vec::with_capacity(self.batch_max));
                     self.launch(batch, &mut flights).await;
                 }
-                () = tokio::time::sleep(IDLE), if flights.is_empty() => self.look_around().await,
+                () = tokio::time::sleep(look_around_in), if flights.is_empty() => {
+                    self.look_around().await;
+                }
             }
         }
         while let Some(landing) = flights.next().await {
@@ -149,6 +163,7 @@ impl Lane {
     }
 
     async fn look_around(&mut self) {
+        self.looked_around_at = Instant::now();
         if let Err(error) = self.refresh().await {
             tracing::warn!(error = %error, "the lane cannot follow the ledger");
         }

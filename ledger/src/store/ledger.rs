@@ -7,6 +7,7 @@ use prometheus_client::registry::Registry;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 
 use super::guard;
 use super::lane::{Lane, Pending, Progress};
@@ -47,6 +48,7 @@ impl StoreConfig {
 pub struct Ledger {
     pub(super) reads: PgPool,
     requests: mpsc::Sender<Pending>,
+    closing: CancellationToken,
     lane: Arc<tokio::sync::Mutex<Option<JoinHandle<()>>>>,
     metrics: Metrics,
     max_waiting: usize,
@@ -78,10 +80,12 @@ impl Ledger {
         )
         .await?;
         let (requests, waiting) = mpsc::channel(config.max_waiting);
-        let task = tokio::spawn(lane.run(waiting));
+        let closing = CancellationToken::new();
+        let task = tokio::spawn(lane.run(waiting, closing.clone()));
         Ok(Ledger {
             reads,
             requests,
+            closing,
             lane: Arc::new(tokio::sync::Mutex::new(Some(task))),
             metrics,
             max_waiting: config.max_waiting,
@@ -158,7 +162,7 @@ impl Ledger {
         if self.requests.is_closed() {
             return Err(Error::ShuttingDown);
         }
-        guard::assert(&self.reads).await
+        guard::assert_running(&self.reads).await
     }
 
     /// Show the lane's counters.
@@ -170,11 +174,11 @@ impl Ledger {
     pub async fn close(self) {
         let Ledger {
             reads,
-            requests,
+            closing,
             lane,
             ..
         } = self;
-        drop(requests);
+        closing.cancel();
         let task = lane.lock().await.take();
         if let Some(task) = task
             && let Err(error) = task.await

@@ -1,5 +1,7 @@
 //! Filling the memory from the derived tables, in one consistent reading.
 
+mod recent;
+
 use std::net::IpAddr;
 
 use futures_util::TryStreamExt;
@@ -9,7 +11,7 @@ use uuid::Uuid;
 
 use super::append::{to_hash, to_u32, to_u64};
 use super::connection::classify;
-use crate::decide::{parse_window, recorded_payload, remember_release};
+use crate::decide::parse_window;
 use crate::error::Error;
 use crate::event::WindowRecord;
 use crate::event::encoding::Key;
@@ -40,7 +42,7 @@ async fn load_all(client: &Client) -> Result<State, Error> {
     boots(client, &mut state.order).await?;
     tombstones(client, &mut state.order).await?;
     addresses(client, &mut state).await?;
-    recent_releases(client, &mut state).await?;
+    recent::releases(client, &mut state).await?;
     state.commit();
     Ok(state)
 }
@@ -243,43 +245,6 @@ fn record(state: &mut State, row: &Row, now_us: i64) -> Result<Record, Error> {
         family: address::family(ip),
         class,
     })
-}
-
-/// Releases of the last minutes, against delayed ADDs that they overtook. Read backwards from
-/// each head, so the cost does not grow with the history.
-async fn recent_releases(client: &Client, state: &mut State) -> Result<(), Error> {
-    let heads: Vec<(i32, u64)> = state
-        .spaces
-        .iter()
-        .map(|(_, space)| (space.id, space.seq))
-        .collect();
-    for (id, seq) in heads {
-        let rows = client
-            .query(
-                "select (extract(epoch from e.recorded_at) * 1000000)::bigint, p.body \
-                 from (select * from ipledger.events e where e.space_id = $1 and e.seq > $2 \
-                       order by e.seq desc limit 131072) e \
-                 join ipledger.payloads p using (space_id, seq) \
-                 where p.kind = 'released' \
-                   and e.recorded_at > clock_timestamp() - $3::bigint * interval '1 microsecond' \
-                 order by e.seq",
-                &[
-                    &id,
-                    &super::append::to_i64(seq.saturating_sub(131_072)),
-                    &Order::horizon_us(),
-                ],
-            )
-            .await
-            .map_err(|e| classify(&e))?;
-        for row in rows {
-            if let Some(payload) = recorded_payload(row.get(1)) {
-                remember_release(state, &payload, row.get(0));
-            }
-            // Nothing here is ever rolled back, so the journal need not grow.
-            state.commit();
-        }
-    }
-    Ok(())
 }
 
 /// The database's time, in microseconds.

@@ -2,7 +2,12 @@
 
 mod killed;
 mod load;
+mod neighbours;
+mod pressure;
 mod proxy;
+mod reopened;
+mod replaced;
+mod replicas;
 pub(crate) mod servers;
 mod standby;
 mod stopped_client;

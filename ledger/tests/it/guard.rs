@@ -7,6 +7,7 @@ mod contention;
 mod crowd;
 mod migrating;
 mod opening;
+mod plans;
 mod raw;
 mod rights;
 pub(crate) mod sql;

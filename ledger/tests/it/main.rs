@@ -2,5 +2,7 @@
 
 mod faults;
 mod guard;
+mod model;
+mod owners;
 mod smoke;
 mod support;

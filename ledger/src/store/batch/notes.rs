@@ -47,6 +47,8 @@ impl Lane {
             }
         }
         append.add_windows(&windows);
+        // Every replica in the same order: these rows may be in another's batch as well.
+        boots.sort_unstable();
         append.add_boots(&boots);
         append.add_clusters(&clusters);
         append.add_spaces(&declared);

@@ -1,16 +1,13 @@
 //! Connections and servers that are killed under load.
 
-use std::fs;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use ledger::{Error, StoreConfig, SystemClock};
-use rustix::process::{Pid, Signal, kill_process};
 
 use super::load::{Load, compare};
 use super::proxy::{Mode, Proxy};
-use super::servers::{DATABASE, open, prepare, server, temporary, until};
+use super::servers::{DATABASE, kill_all_processes, open, prepare, server, temporary, until};
 use crate::guard::sql::{connect, run, superuser, text};
 use crate::support::{Bench, add, allocate, ips};
 
@@ -39,19 +36,6 @@ async fn killed_connections_under_load_lose_and_invent_nothing() {
     bench.ledger.close().await;
 }
 
-/// The processes that work in the directory of a server.
-fn processes(dir: &Path) -> Vec<Pid> {
-    let cluster = fs::canonicalize(dir.join("cluster")).expect("a cluster");
-    let entries = fs::read_dir("/proc").expect("/proc").flatten();
-    entries
-        .filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?))
-        .filter(|pid| {
-            let cwd = fs::read_link(format!("/proc/{}/cwd", pid.as_raw_nonzero()));
-            cwd.is_ok_and(|cwd| cwd == cluster)
-        })
-        .collect()
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_killed_server_keeps_what_was_acknowledged() {
     let dir = temporary();
@@ -62,14 +46,7 @@ async fn a_killed_server_keeps_what_was_acknowledged() {
     let load = Load::start(std::slice::from_ref(&ledger), 3, Duration::from_millis(200));
     for _ in 0..3 {
         load.serve_more(150).await;
-        let mut doomed = processes(dir.path());
-        // The postmaster first: it would start a recovery of its own.
-        doomed.sort_by_key(|pid| pid.as_raw_nonzero().get().cast_unsigned() != cluster.pid());
-        assert!(doomed.len() > 3, "{doomed:?}");
-        for pid in doomed {
-            // The later ones may have noticed that the first is gone.
-            let _ = kill_process(pid, Signal::KILL);
-        }
+        kill_all_processes(&cluster, dir.path());
         drop(cluster);
         cluster = server(dir.path(), &[]).await;
     }

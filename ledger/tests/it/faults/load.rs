@@ -96,7 +96,7 @@ async fn ask(ledger: &Ledger, task: usize, number: usize, spaces: usize, wait: D
         released: None,
         container,
     };
-    if number % 2 == 0 && matches!(told.allocated, Some(Ok(_))) {
+    if number.is_multiple_of(2) && matches!(told.allocated, Some(Ok(_))) {
         let request = release(&told.container);
         let released = ledger
             .execute(Command::Release(Box::new(request)), wait)

@@ -44,15 +44,24 @@ pub(crate) async fn server(dir: &Path, extra: &[(&str, &str)]) -> Cluster {
 
 /// Make the database and migrate it.
 pub(crate) async fn prepare(cluster: &Cluster) {
+    prepare_as(cluster, DATABASE).await;
+}
+
+/// The same under another name.
+pub(crate) async fn prepare_as(cluster: &Cluster, database: &str) {
     let client = connect(&cluster.url("postgres")).await;
-    run(&client, &format!("create database {DATABASE}")).await;
-    ledger::migrate(&cluster.url(DATABASE))
+    run(&client, &format!("create database {database}")).await;
+    ledger::migrate(&cluster.url(database))
         .await
         .expect("migrations");
 }
 
 pub(crate) async fn open(cluster: &Cluster) -> Ledger {
-    let config = StoreConfig::new(&cluster.url_as("ipledger_app", DATABASE));
+    open_on(cluster, DATABASE).await
+}
+
+pub(crate) async fn open_on(cluster: &Cluster, database: &str) -> Ledger {
+    let config = StoreConfig::new(&cluster.url_as(&format!("{database}_app"), database));
     Ledger::open(&config, Arc::new(SystemClock))
         .await
         .expect("a ledger")
@@ -93,6 +102,31 @@ pub(crate) async fn standby_of(primary: &Cluster, dir: &Path) -> Cluster {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
     server(dir, &[("hot_standby", "on")]).await
+}
+
+/// The processes that work in the directory of a server.
+fn processes(dir: &Path) -> Vec<Pid> {
+    let cluster = fs::canonicalize(dir.join("cluster")).expect("a cluster");
+    let entries = fs::read_dir("/proc").expect("/proc").flatten();
+    entries
+        .filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?))
+        .filter(|pid| {
+            let cwd = fs::read_link(format!("/proc/{}/cwd", pid.as_raw_nonzero()));
+            cwd.is_ok_and(|cwd| cwd == cluster)
+        })
+        .collect()
+}
+
+/// Kill a server as a power cut would: at once, and nobody is told.
+pub(crate) fn kill_all_processes(cluster: &Cluster, dir: &Path) {
+    let mut doomed = processes(dir);
+    // The postmaster first: it would start a recovery of its own.
+    doomed.sort_by_key(|pid| pid.as_raw_nonzero().get().cast_unsigned() != cluster.pid());
+    assert!(doomed.len() > 3, "{doomed:?}");
+    for pid in doomed {
+        // The later ones may have noticed that the first is gone.
+        let _ = kill_process(pid, Signal::KILL);
+    }
 }
 
 /// A process of this test that is stopped; it goes on when this is dropped.

@@ -9,7 +9,10 @@ use tempfile::TempDir;
 use tokio::task::JoinHandle;
 use tokio_postgres::Client;
 
-use super::servers::{DATABASE, Stopped, open, prepare, server, standby_of, temporary, until};
+use super::load::{Load, compare};
+use super::servers::{
+    DATABASE, Stopped, kill_all_processes, open, prepare, server, standby_of, temporary, until,
+};
 use crate::guard::sql::{connect, run, text};
 use crate::support::{WAIT, add, allocate, del, ips, release};
 
@@ -92,7 +95,7 @@ async fn cancel_wait(admin: &Client) {
     .await;
 }
 
-fn assert_unknown<T: std::fmt::Debug>(told: Result<T, Error>) {
+fn assert_unknown<T: std::fmt::Debug>(told: &Result<T, Error>) {
     assert!(
         matches!(told, Err(Error::OutcomeUnknown { .. })),
         "{told:?}"
@@ -111,7 +114,7 @@ async fn an_unconfirmed_commit_is_never_a_success() {
     let stopped = pair.stop_standby().await;
     let waiting = ask(&ledger, "c2");
     cancel_wait(&admin).await;
-    assert_unknown(waiting.await.unwrap());
+    assert_unknown(&waiting.await.unwrap());
 
     // It is in the ledger now, and everybody sees it; nobody may call it a success.
     let own = connect(&pair.primary.url(DATABASE)).await;
@@ -125,7 +128,7 @@ async fn an_unconfirmed_commit_is_never_a_success() {
     for asked in [&ledger, &ledger, &replica, &late] {
         let waiting = ask(asked, "c2");
         cancel_wait(&admin).await;
-        assert_unknown(waiting.await.unwrap());
+        assert_unknown(&waiting.await.unwrap());
     }
     // Nor is the end of it.
     let releasing = tokio::spawn({
@@ -133,12 +136,24 @@ async fn an_unconfirmed_commit_is_never_a_success() {
         async move { del(&ledger, release("c1")).await }
     });
     cancel_wait(&admin).await;
-    assert_unknown(releasing.await.unwrap());
+    assert_unknown(&releasing.await.unwrap());
 
     let committed = text(&admin, "select pg_current_wal_lsn()").await;
     let waiting = ask(&ledger, "c2");
     until("the last try waits", async || {
         text(&admin, &format!("select count(*) {WAITING}")).await == "1"
+    })
+    .await;
+    // A wait that is ended together with its connection: the lane comes again and waits.
+    let killed = text(&admin, &format!("select max(pid) {WAITING}")).await;
+    text(&admin, &format!("select pg_terminate_backend({killed})")).await;
+    until("the lane waits on another connection", async || {
+        text(
+            &admin,
+            &format!("select count(*) {WAITING} and pid <> {killed}"),
+        )
+        .await
+            == "1"
     })
     .await;
     assert!(!waiting.is_finished(), "the standby has nothing yet");
@@ -166,6 +181,40 @@ async fn an_unconfirmed_commit_is_never_a_success() {
         ledger.close().await;
     }
     pair.stop().await;
+}
+
+/// What was acknowledged is on the standby, whatever happens to the primary.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_promoted_standby_has_everything_that_was_acknowledged() {
+    let Pair {
+        standby,
+        primary,
+        _dirs: dirs,
+    } = Pair::start().await;
+    let ledger = open(&primary).await;
+    let wait = Duration::from_millis(500);
+    let load = Load::start(std::slice::from_ref(&ledger), 3, wait);
+    load.serve_more(400).await;
+    kill_all_processes(&primary, dirs.0.path());
+    let told = load.stop().await;
+    let promoted = connect(&standby.url(DATABASE)).await;
+    assert_eq!(text(&promoted, "select pg_promote()").await, "true");
+    let compared = compare(&promoted, &told).await;
+    println!("{compared:?}");
+    assert!(compared.confirmed >= 400, "{compared:?}");
+    ledger.close().await;
+    // The new primary goes on where the old one was, as soon as it need not wait for a standby.
+    run(&promoted, "alter system reset synchronous_standby_names").await;
+    run(&promoted, "select pg_reload_conf()").await;
+    let ledger = open(&standby).await;
+    let next = ask(&ledger, "after-failover")
+        .await
+        .unwrap()
+        .expect("an address");
+    assert_eq!(ips(&next).len(), 1);
+    ledger.close().await;
+    drop(primary);
+    standby.stop().await.expect("a clean stop");
 }
 
 /// The wait ends by itself, so a lane does not hang for ever on a standby that is gone.

@@ -1,6 +1,7 @@
 //! The contract of `append`: the right heads or nothing, all or nothing.
 
 use tokio_postgres::Client;
+use tokio_postgres::error::SqlState;
 
 use super::call::Call;
 use super::sql::{fingerprint, migrated, role, run, superuser, text};
@@ -110,7 +111,7 @@ async fn a_batch_is_all_or_none() {
         .send(&app)
         .await
         .expect_err("no head");
-    assert_eq!(error.code().map(|code| code.code()), Some("22004"));
+    assert_eq!(error.code().map(SqlState::code), Some("22004"));
     assert_eq!(fingerprint(&observer).await, before);
     good().append(&app).await;
 }

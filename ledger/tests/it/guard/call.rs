@@ -8,8 +8,11 @@ pub(crate) struct Call {
     /// (space, position that the caller knows).
     pub(crate) heads: Vec<(i32, i64)>,
     /// (space, address and step or neither).
-    pub(crate) events: Vec<(i32, Option<(&'static str, i32)>)>,
+    pub(crate) events: Vec<Event>,
 }
+
+/// Space, and address and step or neither.
+type Event = (i32, Option<(&'static str, i32)>);
 
 /// One row of the answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,9 +81,7 @@ impl Call {
             .iter()
             .map(|(id, seq)| (id.to_string(), seq.to_string()))
             .unzip();
-        let column = |of: &dyn Fn(&(i32, Option<(&str, i32)>)) -> String| {
-            list(self.events.iter().map(of).collect())
-        };
+        let column = |of: &dyn Fn(&Event) -> String| list(self.events.iter().map(of).collect());
         let null = || "null".to_owned();
         let mut arguments = vec![
             format!("head_space => {}::int[]", list(spaces)),
@@ -106,7 +107,7 @@ impl Call {
         arguments.extend(
             EMPTY
                 .iter()
-                .map(|(name, r#type)| format!("{name} => '{{}}'::{}", r#type)),
+                .map(|(name, kind)| format!("{name} => '{{}}'::{kind}")),
         );
         format!("ipledger.append({})", arguments.join(", "))
     }

@@ -408,6 +408,32 @@ async fn a_schema_of_another_version() {
     }
 }
 
+/// In an upgrade the schema comes first, and running services go on until they are replaced.
+#[tokio::test]
+async fn a_running_ledger_stays_ready_on_a_newer_schema_but_not_without_its_guard() {
+    let database = migrated().await;
+    let ledger = open(&database).await.expect("a ledger");
+    ledger.ready().await.expect("ready");
+    let client = superuser(&database).await;
+    run(
+        &client,
+        "insert into _sqlx_migrations select 9999, 'of the future', now(), true, checksum, 1 \
+         from _sqlx_migrations limit 1; \
+         create function ipledger.of_the_future() returns int language sql as 'select 42 * 42'",
+    )
+    .await;
+    ledger.ready().await.expect("ready");
+    run(
+        &client,
+        "delete from _sqlx_migrations where version = 9999; drop function ipledger.of_the_future; \
+         alter table ipledger.events disable trigger events_gapless",
+    )
+    .await;
+    let refused = ledger.ready().await.expect_err("a trigger is off");
+    assert!(refused.to_string().contains("events_gapless"), "{refused}");
+    ledger.close().await;
+}
+
 #[tokio::test]
 async fn a_database_that_does_not_answer_or_a_url_that_is_none() {
     for (url, expected) in [

@@ -1,6 +1,7 @@
 //! Who may do what. Rights are tried, not read.
 
 use tokio_postgres::Client;
+use tokio_postgres::error::SqlState;
 
 use super::sql::{fingerprint, migrated, refusal, role, run, superuser, text};
 
@@ -96,7 +97,7 @@ async fn the_services_can_execute_nothing_but_append_and_the_auditor_nothing() {
             let found = refusal(&client, &statement).await.0;
             match (who, name.as_str()) {
                 ("app", "append" | "append_and_commit") => {
-                    assert_ne!(found, "42501", "{statement}")
+                    assert_ne!(found, "42501", "{statement}");
                 }
                 // A trigger function is no function to call for anybody.
                 _ if is_trigger => assert!(["42501", "0A000"].contains(&found.as_str()), "{found}"),
@@ -112,7 +113,7 @@ async fn nobody_logs_in_as_the_owner_and_only_the_migrator_becomes_it() {
     let owner = format!("{}_owner", database.name());
     let refused = tokio_postgres::connect(&database.url_as(&owner), tokio_postgres::NoTls).await;
     let error = refused.err().expect("a refusal");
-    assert_eq!(error.code().map(|code| code.code()), Some("28000"));
+    assert_eq!(error.code().map(SqlState::code), Some("28000"));
     let migrator = role(&database, "migrator").await;
     run(&migrator, &format!("set role {owner}")).await;
     assert_eq!(text(&migrator, "current_user").await, owner);

@@ -1,0 +1,106 @@
+//! Taking in what the database said.
+
+use std::collections::HashMap;
+
+use futures_util::StreamExt as _;
+
+use super::super::append::{Appended, Head};
+use super::super::lane::{Flights, Lane};
+use super::{Attempt, Flight, Landing};
+use crate::state::SpaceIndex;
+
+impl Lane {
+    /// Take the answer of the first flight in. If it failed, the later ones were decided on
+    /// heads that never came to be: take all back and go on one by one.
+    pub(in super::super) async fn land(&mut self, landing: Landing, flights: &mut Flights) {
+        self.count(&landing);
+        let Landing {
+            flight,
+            sent,
+            confirmed,
+            ..
+        } = landing;
+        if let Ok(Appended::Yes { heads, epoch }) = sent {
+            self.unconfirmed &= !confirmed;
+            let times = self.accept(&flight, &heads, epoch);
+            let burials = flight.reply(&times, epoch, self);
+            if !burials.is_empty() {
+                self.land_all(flights).await;
+                let alive = self.bury_all(burials).await;
+                self.serve(alive, None).await;
+            }
+            return;
+        }
+        let mut failed = vec![(flight, sent)];
+        let mut burials = Vec::new();
+        while let Some(landing) = flights.next().await {
+            self.count(&landing);
+            let Landing { flight, sent, .. } = landing;
+            match sent {
+                // It touched other spaces: it is in the ledger, and memory follows the stream.
+                Ok(Appended::Yes { heads, epoch }) => {
+                    let times = self.times(&heads);
+                    burials.extend(flight.reply(&times, epoch, self));
+                }
+                sent => failed.push((flight, sent)),
+            }
+        }
+        self.state.roll_back();
+        for (flight, sent) in failed {
+            match self.judge(flight.batch, sent).await {
+                Attempt::Done(_) => {}
+                Attempt::Again(batch) | Attempt::Failed(batch, _) => {
+                    self.follow_or_warn().await;
+                    self.serve(batch, None).await;
+                }
+                Attempt::Lost(batch, reason) => self.serve(batch, Some(reason)).await,
+            }
+        }
+        let alive = self.bury_all(burials).await;
+        self.serve(alive, None).await;
+    }
+
+    pub(super) async fn land_all(&mut self, flights: &mut Flights) {
+        while let Some(landing) = flights.next().await {
+            Box::pin(self.land(landing, flights)).await;
+        }
+    }
+
+    /// The batch is in the ledger: make memory exact. Gives the time of record per space.
+    pub(super) fn accept(
+        &mut self,
+        flight: &Flight,
+        heads: &[Head],
+        epoch: u32,
+    ) -> HashMap<SpaceIndex, i64> {
+        let times = self.times(heads);
+        for head in heads {
+            if let Some(space) = self.state.spaces.index_of_id(head.space_id) {
+                self.state.spaces.set_anchor(space, head.seq, head.hash);
+            }
+        }
+        let appended: HashMap<SpaceIndex, i64> = flight
+            .events
+            .iter()
+            .filter_map(|(event, _)| Some((event.space, *times.get(&event.space)?)))
+            .collect();
+        self.state.commit_first(flight.changes, &appended);
+        if epoch > 0 {
+            self.state.epoch = epoch;
+        }
+        self.set_persisted(&flight.events);
+        times
+    }
+
+    pub(super) fn times(&self, heads: &[Head]) -> HashMap<SpaceIndex, i64> {
+        heads
+            .iter()
+            .filter_map(|head| {
+                Some((
+                    self.state.spaces.index_of_id(head.space_id)?,
+                    head.recorded_at_us?,
+                ))
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,781 @@
+//! The ledger once more, written from the rules: plain lists, linear scans, no speed.
+
+use std::net::IpAddr;
+
+use super::script::{Add, Import, Interface, Selector, Step, Token};
+use super::world::{ADDRESSES, POOLS, RANGES, World, in_pool};
+
+/// How long an ended call is remembered, and a tombstone stands, in seconds.
+const REMEMBERED: i64 = 300;
+const BURIED: i64 = 600;
+
+/// Who may hold an address: an interface of a sandbox, or an imported hold, of which neither the
+/// network nor, sometimes, the interface is known.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Holder {
+    Own(Interface),
+    Imported { sandbox: u8, ifname: Option<u8> },
+}
+
+/// What order is kept for: a holder, or a pod and its interface.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Caller {
+    Holder(Holder),
+    Pod(u8, u8),
+}
+
+/// One address that was ever used.
+#[derive(Clone)]
+pub(crate) struct Address {
+    pub(crate) space: String,
+    pub(crate) ip: &'static str,
+    pub(crate) step: u32,
+    pub(crate) seq: u64,
+    pub(crate) allocated_seq: u64,
+    /// Microseconds.
+    pub(crate) at: i64,
+    pub(crate) holder: Holder,
+    pub(crate) position: usize,
+    pub(crate) pool: &'static str,
+    cooldown: u32,
+    token: Option<Token>,
+    request: Option<Add>,
+}
+
+#[derive(Clone)]
+struct Space {
+    name: String,
+    network_name: u8,
+    pools: Vec<&'static str>,
+    seq: u64,
+}
+
+/// What an import left behind when it ended.
+#[derive(Clone)]
+struct EndedImport {
+    network_name: u8,
+    ip: &'static str,
+    holder: Holder,
+    step: u32,
+    seq: u64,
+}
+
+#[derive(Clone)]
+pub(crate) struct Naive {
+    world: World,
+    /// Microseconds.
+    pub(crate) now: i64,
+    spaces: Vec<Space>,
+    pub(crate) addresses: Vec<Address>,
+    bound: Option<u8>,
+    /// In the order of first sight.
+    boots: Vec<u8>,
+    calls: Vec<(Caller, Token, i64)>,
+    tombstones: Vec<(Interface, Option<Token>, i64)>,
+    ended: Vec<EndedImport>,
+}
+
+/// The address chosen for a range.
+struct Choice {
+    ip: &'static str,
+    space: usize,
+}
+
+/// A list of addresses in numeric order: the longest windows of this world have six.
+fn number(ip: &str) -> IpAddr {
+    ip.parse().expect("an address")
+}
+
+impl Naive {
+    pub(crate) fn new(world: World, now: i64) -> Naive {
+        Naive {
+            world,
+            now,
+            spaces: Vec::new(),
+            addresses: Vec::new(),
+            bound: None,
+            boots: Vec::new(),
+            calls: Vec::new(),
+            tombstones: Vec::new(),
+            ended: Vec::new(),
+        }
+    }
+
+    // ---- What is known.
+
+    pub(crate) fn is_held(address: &Address) -> bool {
+        address.step.is_multiple_of(2)
+    }
+
+    fn until(address: &Address) -> i64 {
+        address.at + i64::from(address.cooldown) * 1_000_000
+    }
+
+    pub(crate) fn is_cooling(&self, address: &Address) -> bool {
+        !Naive::is_held(address) && address.cooldown > 0 && Naive::until(address) > self.now
+    }
+
+    pub(crate) fn address(&self, space: &str, ip: &str) -> Option<&Address> {
+        self.addresses
+            .iter()
+            .find(|address| address.space == space && address.ip == ip)
+    }
+
+    /// By position, then by address.
+    pub(crate) fn held_by(&self, holder: Holder) -> Vec<&Address> {
+        let mut held: Vec<&Address> = self
+            .addresses
+            .iter()
+            .filter(|address| Naive::is_held(address) && address.holder == holder)
+            .collect();
+        held.sort_by_key(|address| (address.position, number(address.ip)));
+        held
+    }
+
+    pub(crate) fn held_by_interface(&self, interface: Interface) -> Vec<&Address> {
+        [
+            Holder::Own(interface),
+            Holder::Imported {
+                sandbox: interface.sandbox,
+                ifname: Some(interface.ifname),
+            },
+            Holder::Imported {
+                sandbox: interface.sandbox,
+                ifname: None,
+            },
+        ]
+        .into_iter()
+        .map(|holder| self.held_by(holder))
+        .find(|held| !held.is_empty())
+        .unwrap_or_default()
+    }
+
+    /// Held and cooling addresses among some.
+    pub(crate) fn counts(&self, space: &str, hands_out: &dyn Fn(&str) -> bool) -> (u128, u128) {
+        let count = |wanted: &dyn Fn(&Address) -> bool| {
+            let of_space = |a: &&Address| a.space == space && hands_out(a.ip) && wanted(a);
+            self.addresses.iter().filter(of_space).count() as u128
+        };
+        (count(&Naive::is_held), count(&|a| self.is_cooling(a)))
+    }
+
+    pub(crate) fn space_names(&self) -> Vec<&str> {
+        self.spaces
+            .iter()
+            .map(|space| space.name.as_str())
+            .collect()
+    }
+
+    pub(crate) fn head(&self, space: &str) -> u64 {
+        let found = self.spaces.iter().find(|known| known.name == space);
+        found.map_or(0, |space| space.seq)
+    }
+
+    fn name_of(&self, selector: Selector, private: Option<&str>) -> String {
+        let mut name = self.world.cluster.clone();
+        if selector.network_name == 1 {
+            name.push_str("/blue");
+        }
+        private.map_or(name.clone(), |cidr| format!("{name}#{cidr}"))
+    }
+
+    fn find(&self, name: &str) -> Option<usize> {
+        self.spaces.iter().position(|space| space.name == name)
+    }
+
+    /// The name of the space that serves a CIDR, or the private one in the way.
+    fn resolve(&self, selector: Selector, cidr: &str) -> Result<String, String> {
+        let network = self.name_of(selector, None);
+        let private = self.name_of(selector, Some(cidr));
+        let known = self.find(&network).map(|index| &self.spaces[index]);
+        if known.is_some_and(|space| space.pools.contains(&cidr)) {
+            return Ok(network);
+        }
+        match (selector.overlapping, self.find(&private).is_some()) {
+            (true, false) => Ok(network),
+            (true, true) => Err(format!("refused space_conflict {private}")),
+            (false, _) => Ok(private),
+        }
+    }
+
+    /// Make sure of a space and, if it is private, of the one that it was split from.
+    pub(crate) fn open(&mut self, name: &str) -> usize {
+        let network = name.split('#').next().expect("a name has a beginning");
+        for wanted in [network, name] {
+            if self.find(wanted).is_none() {
+                self.spaces.push(Space {
+                    name: wanted.to_owned(),
+                    network_name: u8::from(network.ends_with("/blue")),
+                    pools: Vec::new(),
+                    seq: 0,
+                });
+            }
+        }
+        self.find(name).expect("it was just opened")
+    }
+
+    /// Later boots are greater; one that was never seen is greater than all.
+    fn rank(&self, token: Token) -> (usize, u64) {
+        let seen = self.boots.iter().position(|&boot| boot == token.0);
+        (seen.unwrap_or(self.boots.len()), token.1)
+    }
+
+    fn pod(interface: Interface) -> Option<Caller> {
+        let pod = interface.sandbox % 4;
+        (pod < 3).then_some(Caller::Pod(pod, interface.ifname))
+    }
+
+    /// What the pod's interface holds, or held and still rests.
+    fn of_pod(&self, interface: Interface) -> Vec<&Address> {
+        let Some(pod) = Naive::pod(interface) else {
+            return Vec::new();
+        };
+        let same = |address: &&Address| match address.holder {
+            Holder::Own(own) => Naive::pod(own) == Some(pod),
+            Holder::Imported { .. } => false,
+        };
+        let mut found: Vec<&Address> = self
+            .addresses
+            .iter()
+            .filter(same)
+            .filter(|address| Naive::is_held(address) || self.is_cooling(address))
+            .collect();
+        found.sort_by_key(|address| (address.position, number(address.ip)));
+        found
+    }
+
+    fn last_call(&self, caller: Caller) -> Option<Token> {
+        let call = self.calls.iter().find(|(of, ..)| *of == caller)?;
+        (self.now - call.2 <= REMEMBERED * 1_000_000).then_some(call.1)
+    }
+
+    fn remember(&mut self, caller: Caller, token: Token) {
+        let before = self.last_call(caller);
+        let later = before.filter(|&before| self.rank(before) > self.rank(token));
+        self.calls.retain(|(of, ..)| *of != caller);
+        self.calls.push((caller, later.unwrap_or(token), self.now));
+    }
+
+    fn see(&mut self, token: Option<Token>) {
+        if let Some((boot, _)) = token
+            && !self.boots.contains(&boot)
+        {
+            self.boots.push(boot);
+        }
+    }
+
+    // ---- Commands. Each gives what the caller is told, as text.
+
+    pub(crate) fn execute(&mut self, step: &Step) -> String {
+        match step {
+            Step::Add(add) => self.add(add),
+            Step::Del(interface, token) => self.del(*interface, *token),
+            Step::Free(which, shift) => {
+                let (space, ip, step) = self.pick(*which, *shift).expect("an address to free");
+                self.free(&space, ip, step)
+            }
+            Step::Import(import) => self.import(import),
+            Step::Bind(uid) => self.bind(*uid),
+            Step::Count => self.count(),
+            other => panic!("not a command: {other}"),
+        }
+    }
+
+    /// One of the addresses that were ever used, and a step.
+    pub(crate) fn pick(&self, which: u8, shift: u8) -> Option<(String, &'static str, u32)> {
+        let index = usize::from(which).checked_rem(self.addresses.len())?;
+        let address = &self.addresses[index];
+        Some((
+            address.space.clone(),
+            address.ip,
+            address.step + u32::from(shift),
+        ))
+    }
+
+    fn add(&mut self, add: &Add) -> String {
+        self.try_add(add).unwrap_or_else(|told| told)
+    }
+
+    fn try_add(&mut self, add: &Add) -> Result<String, String> {
+        let fixed = assign_fixed(add)?;
+        if let (Some(given), Some(bound)) = (add.uid, self.bound)
+            && given != bound
+        {
+            return Err("refused cluster_mismatch".to_owned());
+        }
+        self.repeat(add)?;
+        self.overtaken(add)?;
+        let mut names = Vec::new();
+        for &range in &add.ranges {
+            names.push(self.resolve(add.selector, RANGES[range].cidr)?);
+        }
+        let chosen = self.choose(add, &names, &fixed)?;
+        if add.dry_run {
+            let told = chosen
+                .iter()
+                .zip(&names)
+                .map(|(ip, name)| format!(" {ip} of {name}"));
+            return Ok(format!("would give{}", told.collect::<String>()));
+        }
+        Ok(self.give(add, &names, &chosen))
+    }
+
+    fn repeat(&self, add: &Add) -> Result<(), String> {
+        let held = self.held_by_interface(add.interface);
+        let Some(first) = held.first() else {
+            return Ok(());
+        };
+        let conflict = || format!("refused attachment_conflict {}", first.ip);
+        let in_order: Vec<&Address> = match first.holder {
+            Holder::Own(_) => {
+                let same = |address: &&&Address| {
+                    let request = address.request.as_ref();
+                    request.is_some_and(|request| is_same_request(request, add))
+                };
+                if held.len() != add.ranges.len() || held.iter().filter(same).count() != held.len()
+                {
+                    return Err(conflict());
+                }
+                held
+            }
+            Holder::Imported { .. } => {
+                let mut left = held.clone();
+                let mut in_order = Vec::new();
+                for &range in &add.ranges {
+                    let range = &RANGES[range];
+                    let space = self.resolve(add.selector, range.cidr).unwrap_or_default();
+                    let fits = |a: &&Address| a.space == space && range.hands_out.contains(&a.ip);
+                    let index = left.iter().position(fits).ok_or_else(conflict)?;
+                    in_order.push(left.remove(index));
+                }
+                if !left.is_empty() {
+                    return Err(conflict());
+                }
+                in_order
+            }
+        };
+        Err(format!(
+            "has{}",
+            in_order.into_iter().map(receipt).collect::<String>()
+        ))
+    }
+
+    fn overtaken(&self, add: &Add) -> Result<(), String> {
+        let own = Caller::Holder(Holder::Own(add.interface));
+        if let Some(token) = add.token {
+            let held = self.of_pod(add.interface);
+            let pod = Naive::pod(add.interface).and_then(|pod| self.last_call(pod));
+            let last = held
+                .iter()
+                .filter_map(|address| address.token)
+                .chain(pod)
+                .chain(self.last_call(own))
+                .map(|token| self.rank(token))
+                .max();
+            if last.is_some_and(|last| self.rank(token) < last) {
+                return Err("refused stale".to_owned());
+            }
+        }
+        let standing = self
+            .tombstones
+            .iter()
+            .find(|(of, _, until)| *of == add.interface && *until > self.now);
+        let Some((_, deleted, _)) = standing else {
+            return Ok(());
+        };
+        match (add.token, *deleted) {
+            (Some(added), Some(deleted)) if self.rank(added) > self.rank(deleted) => Ok(()),
+            _ => Err("refused deleted".to_owned()),
+        }
+    }
+
+    fn choose(
+        &self,
+        add: &Add,
+        names: &[String],
+        fixed: &[Option<&'static str>],
+    ) -> Result<Vec<&'static str>, String> {
+        let mut chosen: Vec<&'static str> = Vec::new();
+        let older = self.of_pod(add.interface);
+        for (position, &range) in add.ranges.iter().enumerate() {
+            let (space, range) = (&names[position], &RANGES[range]);
+            let used = |ip: &str| {
+                let mut earlier = chosen.iter().zip(names);
+                earlier.any(|(chosen, name)| *chosen == ip && name == space)
+            };
+            let own = |ip: &str| older.iter().find(|a| a.ip == ip && a.space == *space);
+            if let Some(ip) = fixed[position] {
+                self.check_fixed(space, ip, own(ip).is_some())?;
+                chosen.push(ip);
+                continue;
+            }
+            let mut fitting: Vec<&&Address> = older
+                .iter()
+                .filter(|a| a.space == *space && range.hands_out.contains(&a.ip) && !used(a.ip))
+                .filter(|a| Naive::is_held(a))
+                .collect();
+            fitting.sort_by_key(|a| (a.position != position, a.position, number(a.ip)));
+            if let Some(taken_over) = fitting.first() {
+                chosen.push(taken_over.ip);
+                continue;
+            }
+            let free = range.hands_out.iter().find(|ip| {
+                let may_have = match self.address(space, ip) {
+                    None => true,
+                    Some(address) if Naive::is_held(address) => false,
+                    Some(address) => !self.is_cooling(address) || own(ip).is_some(),
+                };
+                may_have && !used(ip)
+            });
+            chosen.push(*free.ok_or_else(|| self.full(space, range.hands_out))?);
+        }
+        Ok(chosen)
+    }
+
+    fn check_fixed(&self, space: &str, ip: &str, own: bool) -> Result<(), String> {
+        match self.address(space, ip) {
+            Some(address) if Naive::is_held(address) && !own => {
+                let (seq, step) = (address.allocated_seq, address.step);
+                Err(format!(
+                    "refused address_taken {ip} of {space} step {step} seq {seq}"
+                ))
+            }
+            Some(address) if self.is_cooling(address) && !own => Err(format!(
+                "refused address_cooling {ip} until {}",
+                Naive::until(address)
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn full(&self, space: &str, hands_out: &[&str]) -> String {
+        let (held, cooling) = self.counts(space, &|ip| hands_out.contains(&ip));
+        match self.next_wake(space, hands_out) {
+            Some(until) => format!("refused cooling held {held} cooling {cooling} until {until}"),
+            None => format!("refused exhausted held {held} cooling {cooling}"),
+        }
+    }
+
+    /// Everything is possible: end what the older sandbox holds, and give.
+    fn give(&mut self, add: &Add, names: &[String], chosen: &[&'static str]) -> String {
+        self.bind_now(add);
+        let older: Vec<(String, &'static str)> = self
+            .of_pod(add.interface)
+            .into_iter()
+            .filter(|address| Naive::is_held(address))
+            .map(|address| (address.space.clone(), address.ip))
+            .collect();
+        let caller = Caller::Holder(Holder::Own(add.interface));
+        for (space, ip) in older {
+            self.end(&space, ip, add.token, Some(caller));
+        }
+        let mut told = "given".to_owned();
+        for (position, (&ip, name)) in chosen.iter().zip(names).enumerate() {
+            let space = self.open(name);
+            let choice = Choice { ip, space };
+            let pool = RANGES[add.ranges[position]].cidr;
+            let holder = Holder::Own(add.interface);
+            let address = self.hold(&choice, pool, holder, position);
+            address.cooldown = add.cooldown;
+            address.token = add.token;
+            address.request = Some(add.clone());
+            told.push_str(&receipt(address));
+            self.see(add.token);
+        }
+        told
+    }
+
+    /// The allocate is in the ledger, so it came after the DEL that found nothing.
+    pub(crate) fn unbury(&mut self, interface: Interface) {
+        self.tombstones.retain(|(of, ..)| *of != interface);
+    }
+
+    fn bind_now(&mut self, add: &Add) {
+        if self.bound.is_none()
+            && let Some(uid) = add.uid
+        {
+            self.bind(uid);
+        }
+    }
+
+    fn hold(
+        &mut self,
+        choice: &Choice,
+        pool: &'static str,
+        holder: Holder,
+        position: usize,
+    ) -> &mut Address {
+        let space = &mut self.spaces[choice.space];
+        space.seq += 1;
+        if !space.pools.contains(&pool) {
+            space.pools.push(pool);
+        }
+        let (name, seq) = (space.name.clone(), space.seq);
+        let before = self.address(&name, choice.ip).map(|address| address.step);
+        self.addresses
+            .retain(|a| a.space != name || a.ip != choice.ip);
+        self.addresses.push(Address {
+            space: name,
+            ip: choice.ip,
+            step: before.map_or(0, |step| step + 1),
+            seq,
+            allocated_seq: seq,
+            at: self.now,
+            holder,
+            position,
+            pool,
+            cooldown: 0,
+            token: None,
+            request: None,
+        });
+        self.addresses.last_mut().expect("it was just pushed")
+    }
+
+    /// End a hold; the call is remembered for the holder, for the pod, and for who ended it.
+    fn end(&mut self, space: &str, ip: &str, token: Option<Token>, ender: Option<Caller>) -> u64 {
+        self.see(token);
+        let index = self.find(space).expect("the space of a hold");
+        self.spaces[index].seq += 1;
+        let (seq, network_name) = (self.spaces[index].seq, self.spaces[index].network_name);
+        let now = self.now;
+        let mut addresses = self.addresses.iter_mut();
+        let address = addresses
+            .find(|a| a.space == space && a.ip == ip)
+            .expect("it is held");
+        address.step += 1;
+        address.seq = seq;
+        address.at = now;
+        let ended = address.clone();
+        if let Holder::Imported { .. } = ended.holder {
+            self.ended.push(EndedImport {
+                network_name,
+                ip: ended.ip,
+                holder: ended.holder,
+                step: ended.step - 1,
+                seq: ended.allocated_seq,
+            });
+        }
+        let rank = |token: &Token| self.rank(*token);
+        let last = [token, ended.token].into_iter().flatten().max_by_key(rank);
+        let pod = match ended.holder {
+            Holder::Own(interface) => Naive::pod(interface),
+            Holder::Imported { .. } => None,
+        };
+        if let Some(last) = last {
+            self.remember(Caller::Holder(ended.holder), last);
+            pod.into_iter().for_each(|pod| self.remember(pod, last));
+        }
+        if let (Some(token), Some(ender)) = (token, ender) {
+            self.remember(ender, token);
+        }
+        seq
+    }
+
+    fn del(&mut self, interface: Interface, token: Option<Token>) -> String {
+        let held: Vec<Address> = self
+            .held_by_interface(interface)
+            .into_iter()
+            .cloned()
+            .collect();
+        if held.is_empty() {
+            let until = self.now + BURIED * 1_000_000;
+            self.tombstones.retain(|(of, ..)| *of != interface);
+            self.tombstones.push((interface, token, until));
+            return "released".to_owned();
+        }
+        let overtaken = |address: &Address| match (token, address.token) {
+            (Some(deleted), Some(added)) => self.rank(deleted) < self.rank(added),
+            _ => false,
+        };
+        if held.iter().any(overtaken) {
+            return "released stale".to_owned();
+        }
+        let mut told = "released".to_owned();
+        let caller = Caller::Holder(Holder::Own(interface));
+        for address in &held {
+            let seq = self.end(&address.space, address.ip, token, Some(caller));
+            let (ip, step, space) = (address.ip, address.step + 1, &address.space);
+            told.push_str(&format!(" {ip} of {space} step {step} seq {seq}"));
+        }
+        told
+    }
+
+    fn free(&mut self, space: &str, ip: &str, step: u32) -> String {
+        if self.find(space).is_none() {
+            return "refused not_found".to_owned();
+        }
+        let Some(address) = self.address(space, ip) else {
+            return format!("refused step_mismatch {step} none");
+        };
+        let (actual, seq) = (address.step, address.seq);
+        if step == actual && Naive::is_held(address) {
+            let seq = self.end(space, ip, None, None);
+            return format!("ended {ip} of {space} step {} seq {seq}", step + 1);
+        }
+        if step.is_multiple_of(2) && actual == step + 1 {
+            return format!("had ended {ip} of {space} step {actual} seq {seq}");
+        }
+        format!("refused step_mismatch {step} {actual}")
+    }
+
+    /// What the history says of an import before it is decided.
+    pub(crate) fn ended_before(&self, import: &Import) -> Option<(u32, u64)> {
+        let holder = imported_holder(import);
+        self.ended
+            .iter()
+            .filter(|ended| ended.network_name == import.selector.network_name)
+            .filter(|ended| ended.ip == ADDRESSES[import.ip] && ended.holder == holder)
+            .max_by_key(|ended| ended.step)
+            .map(|ended| (ended.step, ended.seq))
+    }
+
+    fn import(&mut self, import: &Import) -> String {
+        self.try_import(import).unwrap_or_else(|told| told)
+    }
+
+    fn try_import(&mut self, import: &Import) -> Result<String, String> {
+        let (pool, ip) = (POOLS[import.pool], ADDRESSES[import.ip]);
+        if !in_pool(pool, ip) {
+            return Err(format!("refused invalid_request address {ip}"));
+        }
+        let space = self.resolve(import.selector, pool)?;
+        let holder = imported_holder(import);
+        if let Some(address) = self.address(&space, ip) {
+            let (step, seq) = (address.step, address.allocated_seq);
+            match (address.holder == holder, Naive::is_held(address)) {
+                (true, true) => return Ok(format!("import held step {step} seq {seq}")),
+                (true, false) => return Ok(format!("import ended step {} seq {seq}", step - 1)),
+                (false, _) => {}
+            }
+        }
+        if let Some((step, seq)) = self.ended_before(import) {
+            return Ok(format!("import ended step {step} seq {seq}"));
+        }
+        self.check_fixed(&space, ip, false)?;
+        let index = self.open(&space);
+        let mut positions = self
+            .held_by(holder)
+            .into_iter()
+            .map(|address| address.position);
+        let position = positions.next_back().map_or(0, |last| last + 1);
+        let choice = Choice { ip, space: index };
+        let address = self.hold(&choice, pool, holder, position);
+        Ok(format!(
+            "imported step {} seq {}",
+            address.step, address.seq
+        ))
+    }
+
+    fn bind(&mut self, uid: u8) -> String {
+        match self.bound {
+            Some(bound) if bound != uid => return "refused cluster_mismatch".to_owned(),
+            Some(_) => {}
+            None => {
+                let default = Selector {
+                    network_name: 0,
+                    overlapping: true,
+                };
+                let name = self.name_of(default, None);
+                let index = self.open(&name);
+                self.spaces[index].seq += 1;
+                self.bound = Some(uid);
+            }
+        }
+        format!("bound {}", self.world.uid(uid))
+    }
+
+    /// Counts of every range in the default space, as text.
+    fn count(&self) -> String {
+        let default = Selector {
+            network_name: 0,
+            overlapping: true,
+        };
+        let mut told = "counted".to_owned();
+        for range in RANGES {
+            match self.resolve(default, range.cidr) {
+                Err(refused) => return refused,
+                Ok(space) => {
+                    let (held, cooling) = self.counts(&space, &|ip| range.hands_out.contains(&ip));
+                    told.push_str(&format!(" {held}+{cooling}"));
+                }
+            }
+        }
+        told
+    }
+
+    /// For comparing: the last remembered call of an interface, and of its pod, as (rank of the
+    /// boot, time).
+    pub(crate) fn last_calls(&self, interface: Interface) -> [Option<(usize, u64)>; 2] {
+        let own = self.last_call(Caller::Holder(Holder::Own(interface)));
+        let pod = Naive::pod(interface).and_then(|pod| self.last_call(pod));
+        [own, pod].map(|token| token.map(|token| self.rank(token)))
+    }
+
+    /// The addresses that the pod's interface holds or that rest after it.
+    pub(crate) fn ips_of_pod(&self, interface: Interface) -> Vec<&'static str> {
+        self.of_pod(interface).into_iter().map(|a| a.ip).collect()
+    }
+
+    /// When the first resting address of some is free.
+    pub(crate) fn next_wake(&self, space: &str, hands_out: &[&str]) -> Option<i64> {
+        self.addresses
+            .iter()
+            .filter(|a| a.space == space && hands_out.contains(&a.ip) && self.is_cooling(a))
+            .map(Naive::until)
+            .min()
+    }
+
+    pub(crate) fn bound_uid(&self) -> Option<String> {
+        self.bound.map(|uid| self.world.uid(uid))
+    }
+
+    /// Events of these spaces have another time of record than was estimated.
+    pub(crate) fn settle(&mut self, events: &[(String, u64)], by: i64) {
+        for address in &mut self.addresses {
+            if events.contains(&(address.space.clone(), address.seq)) {
+                address.at += by;
+            }
+        }
+    }
+}
+
+fn imported_holder(import: &Import) -> Holder {
+    Holder::Imported {
+        sandbox: import.sandbox,
+        ifname: import.ifname,
+    }
+}
+
+fn receipt(address: &Address) -> String {
+    let Address {
+        ip,
+        space,
+        pool,
+        step,
+        seq,
+        ..
+    } = address;
+    format!(" {ip} of {pool} in {space} step {step} seq {seq}")
+}
+
+/// Everything but cool-down, token, UID of the cluster and dry run.
+fn is_same_request(a: &Add, b: &Add) -> bool {
+    a.ranges == b.ranges && a.ips == b.ips && a.selector == b.selector
+}
+
+fn assign_fixed(add: &Add) -> Result<Vec<Option<&'static str>>, String> {
+    let mut fixed: Vec<Option<&'static str>> = vec![None; add.ranges.len()];
+    for &ip in &add.ips {
+        let ip = ADDRESSES[ip];
+        if fixed.contains(&Some(ip)) {
+            return Err(format!("refused invalid_request ips {ip}"));
+        }
+        let place = (0..fixed.len())
+            .find(|&index| {
+                fixed[index].is_none() && RANGES[add.ranges[index]].hands_out.contains(&ip)
+            })
+            .ok_or_else(|| format!("refused address_outside_window {ip}"))?;
+        fixed[place] = Some(ip);
+    }
+    Ok(fixed)
+}

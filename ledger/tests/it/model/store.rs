@@ -1,0 +1,244 @@
+//! The model against the ledger on PostgreSQL: two replicas, restarts, and a race.
+
+use std::cell::Cell;
+
+use ledger::command::{Count, SpaceSelector};
+use ledger::{Answer, Command, Error, Ledger};
+
+use super::naive::Naive;
+use super::replay;
+use super::script::{Script, Step};
+use super::told;
+use super::world::World;
+use crate::support::{Bench, WAIT, allocate, open};
+
+/// Two replicas on one database; every case has a cluster of its own in it.
+pub(crate) struct Replicas {
+    bench: Bench,
+    cases: Cell<u32>,
+}
+
+struct Case<'a> {
+    replicas: &'a Replicas,
+    world: World,
+    naive: Naive,
+    here: Ledger,
+    there: Ledger,
+}
+
+impl Replicas {
+    pub(crate) async fn new() -> Replicas {
+        Replicas {
+            bench: Bench::new().await,
+            cases: Cell::new(0),
+        }
+    }
+
+    fn world(&self) -> World {
+        self.cases.set(self.cases.get() + 1);
+        World::new(&format!("cluster-{}", self.cases.get()))
+    }
+
+    /// Run a script one step after the other; every answer is the model's.
+    pub(crate) async fn follow(&self, script: &Script) -> Result<(), String> {
+        let world = self.world();
+        let mut case = Case {
+            replicas: self,
+            naive: Naive::new(world.clone(), 0),
+            world,
+            here: open(&self.bench.database).await,
+            there: open(&self.bench.database).await,
+        };
+        let mut result = Ok(());
+        for (index, step) in script.0.iter().enumerate() {
+            result = case.step(step).await;
+            if let Err(difference) = &mut result {
+                *difference = format!("at step {}, {step}: {difference}", index + 1);
+                break;
+            }
+        }
+        if result.is_ok() {
+            result = case.check().await;
+        }
+        let Case { here, there, .. } = case;
+        here.close().await;
+        there.close().await;
+        result
+    }
+
+    /// Send every command at once, by turns to both replicas; nobody can say what becomes of
+    /// which, but the ledger is whole.
+    pub(crate) async fn race(&self, script: &Script) -> Result<(), String> {
+        let world = self.world();
+        let replicas = [
+            open(&self.bench.database).await,
+            open(&self.bench.database).await,
+        ];
+        for together in script.0.chunks(16) {
+            let sent = together
+                .iter()
+                .zip(replicas.iter().cycle())
+                .map(|(step, replica)| {
+                    let command = race_command(&world, step);
+                    async move {
+                        match command {
+                            Some(command) => replica.execute(command, WAIT).await.map(drop),
+                            None => Ok(()),
+                        }
+                    }
+                });
+            for answer in futures_util::future::join_all(sent).await {
+                if let Err(error) = answer
+                    && !matches!(error, Error::Refused(_))
+                {
+                    return Err(format!("failed: {error}"));
+                }
+            }
+        }
+        let [here, there] = replicas;
+        let result = replay::check(&here, &self.bench.database, &world.cluster).await;
+        here.close().await;
+        there.close().await;
+        result
+    }
+}
+
+fn race_command(world: &World, step: &Step) -> Option<Command> {
+    Some(match step {
+        Step::Add(add) => world.add(add),
+        Step::Del(interface, token) => world.del(*interface, *token),
+        Step::Import(import) => Command::Import(Box::new(world.import(import))),
+        Step::Bind(uid) => world.bind(*uid),
+        Step::Free(which, shift) => {
+            let ip = world.known.ips[usize::from(*which) % world.known.ips.len()];
+            world.free(&world.cluster, ip, u32::from(*shift))
+        }
+        _ => return None,
+    })
+}
+
+impl Case<'_> {
+    async fn step(&mut self, step: &Step) -> Result<(), String> {
+        let told = match step {
+            Step::Restart => {
+                self.here.clone().close().await;
+                self.here = open(&self.replicas.bench.database).await;
+                return Ok(());
+            }
+            Step::Switch => {
+                std::mem::swap(&mut self.here, &mut self.there);
+                return self.look_around().await;
+            }
+            Step::Free(which, shift) => match self.naive.pick(*which, *shift) {
+                None => return Ok(()),
+                Some((space, ip, step)) => {
+                    let ip = ip.parse().expect("an address");
+                    self.execute(self.world.free(&space, ip, step)).await
+                }
+            },
+            Step::Import(import) => {
+                let imported = self.here.import(self.world.import(import), WAIT).await;
+                told::of_result(&imported.map(Answer::Imported))
+            }
+            Step::Add(add) => self.execute(self.world.add(add)).await,
+            Step::Del(interface, token) => self.execute(self.world.del(*interface, *token)).await,
+            Step::Bind(uid) => self.execute(self.world.bind(*uid)).await,
+            Step::Count => self.execute(self.world.count()).await,
+            other => panic!("not a step of this test: {other}"),
+        };
+        let expected = self.naive.execute(step);
+        if let Step::Add(add) = step
+            && expected.starts_with("given")
+        {
+            self.naive.unbury(add.interface);
+        }
+        // When the rest ends is up to the database's clock.
+        let timeless = |text: &str| text.split(" until ").next().map(str::to_owned);
+        if timeless(&told) != timeless(&expected) {
+            return Err(format!(
+                "the ledger says\n    {told}\n  and the model\n    {expected}"
+            ));
+        }
+        Ok(())
+    }
+
+    async fn execute(&self, command: Command) -> String {
+        told::of_result(&self.here.execute(command, WAIT).await)
+    }
+
+    /// Have the replica follow now what the other one did, and not within a second: a look at a
+    /// space whose head has moved makes it read all of them.
+    async fn look_around(&self) -> Result<(), String> {
+        for network_name in ["", "blue"] {
+            for overlapping in [true, false] {
+                let mut look = allocate("look", "10.0.0.0/8");
+                look.attachment.cluster.clone_from(&self.world.cluster);
+                look.owner = None;
+                look.dry_run = true;
+                look.space = SpaceSelector {
+                    cluster: self.world.cluster.clone(),
+                    network_name: network_name.to_owned(),
+                    overlapping,
+                };
+                for window in &self.world.known.windows {
+                    look.ranges = vec![window.clone()];
+                    let looked = self
+                        .here
+                        .execute(Command::Allocate(Box::new(look.clone())), WAIT)
+                        .await;
+                    if let Err(error) = looked
+                        && !matches!(error, Error::Refused(_))
+                    {
+                        return Err(error.to_string());
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The whole ledger of this case: what it shows, what its tables say, what its events say.
+    async fn check(&self) -> Result<(), String> {
+        for known in &self.world.known.interfaces {
+            let attachment = self.world.attachment(known.interface);
+            let holds = self
+                .here
+                .lookup(&attachment)
+                .await
+                .map_err(|e| e.to_string())?;
+            let here: Vec<String> = holds.iter().map(|hold| hold.ip.to_string()).collect();
+            let there = self.naive.held_by_interface(known.interface);
+            let there: Vec<&str> = there.into_iter().map(|address| address.ip).collect();
+            if here != there {
+                return Err(format!("{} holds {here:?}, not {there:?}", known.interface));
+            }
+        }
+        self.check_recorded().await?;
+        replay::check(
+            &self.here,
+            &self.replicas.bench.database,
+            &self.world.cluster,
+        )
+        .await
+    }
+
+    /// The counts of recorded windows, which are kept and never counted.
+    async fn check_recorded(&self) -> Result<(), String> {
+        for space in self.naive.space_names() {
+            let command = Command::Count(Box::new(Count::Recorded(Some(space.to_owned()))));
+            let counted = match self.here.execute(command, WAIT).await {
+                Ok(Answer::Counted(counted)) => counted,
+                other => return Err(format!("{space}: {other:?}")),
+            };
+            for window in counted.windows {
+                let gives = |ip: &str| window.window.contains(ip.parse().expect("an address"));
+                let (held, cooling) = self.naive.counts(space, &gives);
+                let free = window.window.capacity() - held - cooling;
+                if (window.held, window.cooling, window.free()) != (held, cooling, free) {
+                    return Err(format!("{window:?} has {held} held, {cooling} cooling"));
+                }
+            }
+        }
+        Ok(())
+    }
+}

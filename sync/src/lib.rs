@@ -1,0 +1,8 @@
+//! Keeps the ledger and a Kubernetes cluster in step.
+//!
+//! What is here is the decision, [`diff`]: from what a pass has read to what it may free, with the
+//! evidence. It reads nothing and changes nothing itself.
+
+#![warn(missing_docs)]
+
+pub mod diff;

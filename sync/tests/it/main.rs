@@ -1,0 +1,8 @@
+//! The rules as a table, the pass, and random histories of a cluster.
+#![cfg(test)]
+
+mod case;
+mod history;
+mod monotone;
+mod pass;
+mod table;
