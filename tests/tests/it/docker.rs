@@ -58,10 +58,18 @@ fn repository() -> &'static Path {
         .expect("this package lies in the repository")
 }
 
-/// A script of the repository.
+/// A script of the repository, in the environment that a shell would give it.
 fn script(path: &str) -> Command {
     let mut command = Command::new(repository().join(path));
     command.current_dir(repository());
+    // What cargo says about the package under test. A cargo in the script would build anew what
+    // depends on it, `ring` for one, and again at the next build from a shell.
+    for (name, _) in env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
+            command.env_remove(&name);
+        }
+    }
     command
 }
 
