@@ -125,7 +125,7 @@ async fn imported_hold_without_an_interface_ends_with_the_del_of_its_sandbox() {
     );
     // On another replica, which loaded it.
     let replica = open(&bench.database).await;
-    let own = del_for(&sandbox("c1", "uid-1").at(1, 100));
+    let own = del_for(&sandbox("c1", "uid-1")).at(1, 100);
     let freed = del(&replica, own).await.unwrap();
     assert_eq!(freed.released[0].ip, ip("10.0.0.50"));
     let dead = add(&bench.ledger, sandbox("c1", "uid-1").at(1, 50)).await;
