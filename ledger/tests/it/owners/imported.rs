@@ -139,7 +139,7 @@ async fn add_of_the_same_sandbox_repeats(ifname: Option<&str>) {
     let replica = open(&bench.database).await;
     let own = sandbox("c1", "uid-1");
     for ledger in [&bench.ledger, &replica] {
-        let again = add(ledger, own.clone()).await.unwrap();
+        let again = add(ledger, own.clone()).await.expect("a repeat");
         assert!(again.repeated);
         assert_eq!(ips(&again), ["10.0.0.50"]);
         assert_eq!(again.addresses[0].pool.to_string(), RANGE);

@@ -75,18 +75,24 @@ async fn the_boot_seen_later_is_the_later(first: u128, second: u128) {
     let (old, new) = (sandbox("c1", "uid-1"), sandbox("c2", "uid-1"));
     add(&bench.ledger, old.clone().at(first, 9_000))
         .await
-        .unwrap();
-    let taken = add(&bench.ledger, new.clone().at(second, 5)).await.unwrap();
+        .expect("an answer");
+    let taken = add(&bench.ledger, new.clone().at(second, 5))
+        .await
+        .expect("an answer");
     assert_eq!(ips(&taken), ["10.0.0.1"]);
     assert_eq!(held_by(&bench.ledger, "c2").await, ["10.0.0.1"]);
     let replica = open(&bench.database).await;
     for ledger in [&bench.ledger, &replica] {
         let late = add(ledger, old.clone().at(first, 10_000)).await;
         assert_eq!(refusal(late).kind(), "stale");
-        let late = del(ledger, del_for(&new).at(first, 10_000)).await.unwrap();
+        let late = del(ledger, del_for(&new).at(first, 10_000))
+            .await
+            .expect("an answer");
         assert!(late.stale);
     }
-    let due = del(&replica, del_for(&new).at(second, 6)).await.unwrap();
+    let due = del(&replica, del_for(&new).at(second, 6))
+        .await
+        .expect("an answer");
     assert_eq!(due.released.len(), 1);
     replica.close().await;
     bench.ledger.close().await;
