@@ -9,9 +9,10 @@ mod container;
 mod documented;
 
 use std::env;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+
+use crate::say_not_run;
 
 /// Marks the copy.
 const INSIDE: &str = "IPLEDGER_TEST_INSIDE_ENGINE";
@@ -44,11 +45,6 @@ fn with_engine(name: &str, limit_seconds: u32, body: impl FnOnce()) {
         text.contains("1 passed"),
         "no test has the name {name}:\n{text}"
     );
-}
-
-/// Straight to the standard error: the test passes, so its captured output is never shown.
-fn say_not_run(name: &str, reason: &str) {
-    writeln!(std::io::stderr(), "NOT RUN: {name}: {reason}").expect("standard error");
 }
 
 /// The top of the repository.

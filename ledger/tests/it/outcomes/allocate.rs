@@ -16,7 +16,7 @@ fn refusal<T: std::fmt::Debug>(result: Result<T, Error>) -> Refusal {
 async fn bind(ledger: &Ledger, uid: &str) {
     let mut first = allocate("binder", "10.9.0.0/24");
     first.cluster_uid = Some(uid.to_owned());
-    add(ledger, first).await.unwrap();
+    add(ledger, first).await.expect("an address");
 }
 
 #[tokio::test]
@@ -121,7 +121,7 @@ async fn allocate_deleted() {
 async fn private(bench: &Bench, range: &str) {
     let mut first = allocate("first", range);
     first.space.overlapping = false;
-    add(&bench.ledger, first).await.unwrap();
+    add(&bench.ledger, first).await.expect("an address");
 }
 
 #[tokio::test]
@@ -169,8 +169,10 @@ async fn allocate_address_cooling() {
 async fn rest(bench: &Bench, container: &str) {
     let mut request = allocate(container, RANGE);
     request.cooldown_seconds = 3600;
-    add(&bench.ledger, request).await.unwrap();
-    del(&bench.ledger, release(container)).await.unwrap();
+    add(&bench.ledger, request).await.expect("an address");
+    del(&bench.ledger, release(container))
+        .await
+        .expect("a release");
 }
 
 #[tokio::test]
