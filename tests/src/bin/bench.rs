@@ -97,7 +97,7 @@ impl Bench {
     }
 
     fn seconds(&self) -> u32 {
-        if self.quick { 3 } else { 10 }
+        if self.quick { 3 } else { 6 }
     }
 
     async fn measure(&self) -> Result<Vec<Row>> {
