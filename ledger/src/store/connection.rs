@@ -39,7 +39,14 @@ impl Connection {
         config
             .application_name("ipledger lane")
             .connect_timeout(CONNECT_TIMEOUT);
-        let (client, mut driver) = config.connect(NoTls).await.map_err(|e| classify(&e))?;
+        let (client, mut driver) =
+            config
+                .connect(NoTls)
+                .await
+                .map_err(|error| Error::Unavailable {
+                    // Whatever the server says: without a connection nothing was asked of it.
+                    reason: describe(&error),
+                })?;
         let warned = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&warned);
         tokio::spawn(async move {

@@ -14,6 +14,7 @@ mod world;
 
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
+use std::io::Write as _;
 
 use script::Script;
 
@@ -30,7 +31,8 @@ fn check(
     let seed = given.map_or(SEED, |text| {
         text.parse().expect("IPLEDGER_TEST_SEED: a number")
     });
-    println!("seed {seed}");
+    // Shown when the test fails.
+    writeln!(std::io::stdout(), "seed {seed}").expect("standard output");
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());
     let config = Config {

@@ -9,9 +9,10 @@ mod container;
 mod documented;
 
 use std::env;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+
+use crate::say_not_run;
 
 /// Marks the copy.
 const INSIDE: &str = "IPLEDGER_TEST_INSIDE_ENGINE";
@@ -46,11 +47,6 @@ fn with_engine(name: &str, limit_seconds: u32, body: impl FnOnce()) {
     );
 }
 
-/// Straight to the standard error: the test passes, so its captured output is never shown.
-fn say_not_run(name: &str, reason: &str) {
-    writeln!(std::io::stderr(), "NOT RUN: {name}: {reason}").expect("standard error");
-}
-
 /// The top of the repository.
 fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -58,10 +54,18 @@ fn repository() -> &'static Path {
         .expect("this package lies in the repository")
 }
 
-/// A script of the repository.
+/// A script of the repository, in the environment that a shell would give it.
 fn script(path: &str) -> Command {
     let mut command = Command::new(repository().join(path));
     command.current_dir(repository());
+    // What cargo says about the package under test. A cargo in the script would build anew what
+    // depends on it, `ring` for one, and again at the next build from a shell.
+    for (name, _) in env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
+            command.env_remove(&name);
+        }
+    }
     command
 }
 

@@ -8,14 +8,16 @@ use e2e::scenario::{
 use e2e::service::Service;
 use e2e::{binaries, cnitool};
 
-/// Network namespaces need root; elsewhere the test says so and counts as run by nobody.
+use crate::say_not_run;
+
+/// Network namespaces need root; elsewhere the test says so.
 fn may_run(test: &str) -> bool {
     let is_root = std::process::Command::new("id")
         .arg("-u")
         .output()
         .is_ok_and(|output| String::from_utf8_lossy(&output.stdout).trim() == "0");
     if !is_root {
-        eprintln!("NOT RUN: {test} makes network namespaces, which needs root");
+        say_not_run(test, "it makes network namespaces, which needs root");
     }
     is_root
 }
@@ -186,7 +188,10 @@ async fn the_chain_works_through_cnitool() -> Result<()> {
         return Ok(());
     }
     let Some(tool) = cnitool::find()? else {
-        eprintln!("NOT RUN: the_chain_works_through_cnitool needs Go to build cnitool");
+        say_not_run(
+            "the_chain_works_through_cnitool",
+            "it needs Go to build cnitool",
+        );
         return Ok(());
     };
     let Site { service, node } = Site::start()?;

@@ -16,7 +16,7 @@ fn of(container: &str, uid: &str) -> Allocate {
 /// The one recorded window.
 async fn counts(ledger: &Ledger) -> WindowCounts {
     let count = Command::Count(Box::new(Count::Recorded(None)));
-    match ledger.execute(count, WAIT).await.unwrap() {
+    match ledger.execute(count, WAIT).await.expect("counts") {
         Answer::Counted(Counted { mut windows, .. }) => {
             assert_eq!(windows.len(), 1, "{windows:?}");
             windows.pop().expect("one window")

@@ -125,7 +125,7 @@ async fn imported_hold_without_an_interface_ends_with_the_del_of_its_sandbox() {
     );
     // On another replica, which loaded it.
     let replica = open(&bench.database).await;
-    let own = del_for(&sandbox("c1", "uid-1").at(1, 100));
+    let own = del_for(&sandbox("c1", "uid-1")).at(1, 100);
     let freed = del(&replica, own).await.unwrap();
     assert_eq!(freed.released[0].ip, ip("10.0.0.50"));
     let dead = add(&bench.ledger, sandbox("c1", "uid-1").at(1, 50)).await;
@@ -139,7 +139,7 @@ async fn add_of_the_same_sandbox_repeats(ifname: Option<&str>) {
     let replica = open(&bench.database).await;
     let own = sandbox("c1", "uid-1");
     for ledger in [&bench.ledger, &replica] {
-        let again = add(ledger, own.clone()).await.unwrap();
+        let again = add(ledger, own.clone()).await.expect("a repeat");
         assert!(again.repeated);
         assert_eq!(ips(&again), ["10.0.0.50"]);
         assert_eq!(again.addresses[0].pool.to_string(), RANGE);

@@ -75,18 +75,24 @@ async fn the_boot_seen_later_is_the_later(first: u128, second: u128) {
     let (old, new) = (sandbox("c1", "uid-1"), sandbox("c2", "uid-1"));
     add(&bench.ledger, old.clone().at(first, 9_000))
         .await
-        .unwrap();
-    let taken = add(&bench.ledger, new.clone().at(second, 5)).await.unwrap();
+        .expect("an answer");
+    let taken = add(&bench.ledger, new.clone().at(second, 5))
+        .await
+        .expect("an answer");
     assert_eq!(ips(&taken), ["10.0.0.1"]);
     assert_eq!(held_by(&bench.ledger, "c2").await, ["10.0.0.1"]);
     let replica = open(&bench.database).await;
     for ledger in [&bench.ledger, &replica] {
         let late = add(ledger, old.clone().at(first, 10_000)).await;
         assert_eq!(refusal(late).kind(), "stale");
-        let late = del(ledger, del_for(&new).at(first, 10_000)).await.unwrap();
+        let late = del(ledger, del_for(&new).at(first, 10_000))
+            .await
+            .expect("an answer");
         assert!(late.stale);
     }
-    let due = del(&replica, del_for(&new).at(second, 6)).await.unwrap();
+    let due = del(&replica, del_for(&new).at(second, 6))
+        .await
+        .expect("an answer");
     assert_eq!(due.released.len(), 1);
     replica.close().await;
     bench.ledger.close().await;
@@ -154,13 +160,26 @@ async fn tombstone_lets_a_later_add_through() {
 }
 
 #[tokio::test]
-async fn tombstone_of_an_earlier_boot_does_not_stand_in_the_way_of_a_later_one() {
+async fn tombstone_stands_against_an_earlier_boot_and_not_against_a_later_one() {
     let bench = Bench::new().await;
-    let request = sandbox("c1", "uid-1");
-    del(&bench.ledger, del_for(&request).at(BOOT_B, 9_000))
-        .await
-        .unwrap();
-    let later = add(&bench.ledger, request.at(BOOT_A, 5)).await.unwrap();
-    assert_eq!(ips(&later), ["10.0.0.1"]);
+    // Both boots are known, A first.
+    for (container, boot) in [("a", BOOT_A), ("b", BOOT_B)] {
+        let other = sandbox(container, container).at(boot, 1);
+        add(&bench.ledger, other).await.unwrap();
+    }
+    let (one, two) = (sandbox("c1", "uid-1"), sandbox("c2", "uid-2"));
+    let dels = [del_for(&one).at(BOOT_A, 9_000), del_for(&two).at(BOOT_B, 5)];
+    for buried in dels {
+        let nothing = del(&bench.ledger, buried).await.unwrap();
+        assert!(nothing.released.is_empty());
+    }
+    let replica = open(&bench.database).await;
+    for ledger in [&bench.ledger, &replica] {
+        let late = add(ledger, two.clone().at(BOOT_A, 9_000)).await;
+        assert_eq!(refusal(late).kind(), "deleted");
+    }
+    let later = add(&replica, one.at(BOOT_B, 5)).await.unwrap();
+    assert_eq!(ips(&later), ["10.0.0.3"]);
+    replica.close().await;
     bench.ledger.close().await;
 }

@@ -1,0 +1,164 @@
+use ledger::answer::{HoldReleased, ImportOutcome, Imported};
+use ledger::command::{Import, ReleaseHold, SpaceSelector};
+use ledger::{Answer, Command, Error, Ledger};
+
+use super::{events, kind};
+use crate::support::{Bench, WAIT, add, allocate, del, ip, provenance, release};
+
+async fn end(ledger: &Ledger, space: &str, step: u32) -> Result<HoldReleased, Error> {
+    let request = ReleaseHold {
+        space: space.to_owned(),
+        ip: ip("10.0.0.1"),
+        step,
+        reason: "pod gone".to_owned(),
+        evidence: serde_json::Map::new(),
+        provenance: provenance(),
+    };
+    match ledger
+        .execute(Command::ReleaseHold(Box::new(request)), WAIT)
+        .await?
+    {
+        Answer::HoldReleased(released) => Ok(released),
+        other => panic!("not a release of a hold: {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn hold_no_such_space() {
+    let bench = Bench::new().await;
+    assert_eq!(kind(end(&bench.ledger, "nowhere", 0).await), "not_found");
+}
+
+#[tokio::test]
+async fn hold_released() {
+    let bench = Bench::new().await;
+    add(&bench.ledger, allocate("c1", "10.0.0.0/24"))
+        .await
+        .unwrap();
+    let ended = end(&bench.ledger, "prod", 0).await.unwrap();
+    assert_eq!((ended.released.receipt.step, ended.repeated), (1, false));
+}
+
+#[tokio::test]
+async fn hold_release_repeated() {
+    let bench = Bench::new().await;
+    add(&bench.ledger, allocate("c1", "10.0.0.0/24"))
+        .await
+        .unwrap();
+    let first = end(&bench.ledger, "prod", 0).await.unwrap();
+    let again = end(&bench.ledger, "prod", 0).await.unwrap();
+    assert!(again.repeated);
+    assert_eq!(again.released, first.released);
+    assert_eq!(events(&bench).await, 2);
+}
+
+#[tokio::test]
+async fn hold_step_mismatch() {
+    let bench = Bench::new().await;
+    add(&bench.ledger, allocate("c1", "10.0.0.0/24"))
+        .await
+        .unwrap();
+    del(&bench.ledger, release("c1")).await.unwrap();
+    add(&bench.ledger, allocate("c2", "10.0.0.0/24"))
+        .await
+        .unwrap();
+    assert_eq!(kind(end(&bench.ledger, "prod", 0).await), "step_mismatch");
+    assert_eq!(events(&bench).await, 3, "the living hold stands");
+}
+
+fn entry(address: &str) -> Import {
+    Import {
+        space: SpaceSelector {
+            cluster: "prod".to_owned(),
+            network_name: String::new(),
+            overlapping: true,
+        },
+        pool: "10.0.0.0/24".parse().expect("a CIDR"),
+        ip: ip(address),
+        container_id: "imported".to_owned(),
+        ifname: Some("net1".to_owned()),
+        owner: None,
+        evidence: serde_json::Map::new(),
+        ended_before: None,
+        provenance: provenance(),
+    }
+}
+
+async fn import(bench: &Bench, address: &str) -> Result<Imported, Error> {
+    bench.ledger.import(entry(address), WAIT).await
+}
+
+#[tokio::test]
+async fn import_space_conflict() {
+    let bench = Bench::new().await;
+    let mut first = allocate("c1", "10.0.0.0/24");
+    first.space.overlapping = false;
+    add(&bench.ledger, first).await.unwrap();
+    assert_eq!(kind(import(&bench, "10.0.0.1").await), "space_conflict");
+}
+
+#[tokio::test]
+async fn import_held() {
+    let bench = Bench::new().await;
+    let first = import(&bench, "10.0.0.1").await.unwrap();
+    let again = import(&bench, "10.0.0.1").await.unwrap();
+    assert_eq!(
+        again,
+        Imported {
+            outcome: ImportOutcome::Held,
+            ..first
+        }
+    );
+    assert_eq!(events(&bench).await, 1);
+}
+
+#[tokio::test]
+async fn import_ended() {
+    let bench = Bench::new().await;
+    import(&bench, "10.0.0.1").await.unwrap();
+    end(&bench.ledger, "prod", 0).await.unwrap();
+    // Somebody else has the address by now, which would be a refusal.
+    add(&bench.ledger, allocate("c2", "10.0.0.0/24"))
+        .await
+        .unwrap();
+    let again = import(&bench, "10.0.0.1").await.unwrap();
+    assert_eq!(again.outcome, ImportOutcome::Ended);
+    assert_eq!(events(&bench).await, 3);
+}
+
+#[tokio::test]
+async fn import_address_taken() {
+    let bench = Bench::new().await;
+    add(&bench.ledger, allocate("c1", "10.0.0.0/24"))
+        .await
+        .unwrap();
+    assert_eq!(kind(import(&bench, "10.0.0.1").await), "address_taken");
+}
+
+#[tokio::test]
+async fn import_address_cooling() {
+    let bench = Bench::new().await;
+    let mut request = allocate("c1", "10.0.0.0/24");
+    request.cooldown_seconds = 3600;
+    add(&bench.ledger, request).await.unwrap();
+    del(&bench.ledger, release("c1")).await.unwrap();
+    assert_eq!(kind(import(&bench, "10.0.0.1").await), "address_cooling");
+}
+
+#[tokio::test]
+async fn import_invalid() {
+    let bench = Bench::new().await;
+    assert_eq!(kind(import(&bench, "10.0.1.1").await), "invalid_request");
+    assert_eq!(events(&bench).await, 0);
+}
+
+#[tokio::test]
+async fn import_imported() {
+    let bench = Bench::new().await;
+    let imported = import(&bench, "10.0.0.7").await.unwrap();
+    assert_eq!(
+        (imported.outcome, imported.step),
+        (ImportOutcome::Imported, 0)
+    );
+    assert_eq!(events(&bench).await, 1);
+}

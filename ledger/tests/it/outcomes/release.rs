@@ -1,0 +1,47 @@
+use super::{events, kind};
+use crate::support::{Bench, add, allocate, del, release, token};
+
+#[tokio::test]
+async fn release_stale() {
+    let bench = Bench::new().await;
+    let mut request = allocate("c1", "10.0.0.0/24");
+    request.token = Some(token(1, 20));
+    add(&bench.ledger, request).await.unwrap();
+    let mut old = release("c1");
+    old.token = Some(token(1, 10));
+    let answer = del(&bench.ledger, old).await.unwrap();
+    assert!(answer.stale && answer.released.is_empty());
+    assert_eq!(events(&bench).await, 1);
+}
+
+#[tokio::test]
+async fn release_released() {
+    let bench = Bench::new().await;
+    add(&bench.ledger, allocate("c1", "10.0.0.0/24"))
+        .await
+        .unwrap();
+    add(&bench.ledger, allocate("c2", "10.0.0.0/24"))
+        .await
+        .unwrap();
+    let answer = del(&bench.ledger, release("c1")).await.unwrap();
+    let freed: Vec<String> = answer
+        .released
+        .iter()
+        .map(|one| one.ip.to_string())
+        .collect();
+    assert_eq!(freed, ["10.0.0.1"]);
+    assert_eq!(answer.released[0].receipt.step, 1);
+    assert_eq!(events(&bench).await, 3);
+}
+
+#[tokio::test]
+async fn release_nothing_held() {
+    let bench = Bench::new().await;
+    let answer = del(&bench.ledger, release("c1")).await.unwrap();
+    assert!(answer.released.is_empty() && !answer.stale);
+    assert_eq!(events(&bench).await, 0);
+    assert_eq!(
+        kind(add(&bench.ledger, allocate("c1", "10.0.0.0/24")).await),
+        "deleted"
+    );
+}
