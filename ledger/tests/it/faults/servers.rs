@@ -19,7 +19,7 @@ use crate::guard::sql::{connect, run};
 pub(crate) const DATABASE: &str = "ipledger";
 
 /// Longest wait for something that takes well under a second.
-const BOUND: Duration = Duration::from_secs(30);
+const BOUND: Duration = Duration::from_secs(60);
 
 pub(crate) fn binaries() -> Binaries {
     Binaries::find(None).expect("PostgreSQL is installed")

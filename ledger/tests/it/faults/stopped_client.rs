@@ -14,7 +14,7 @@ use crate::guard::sql::{migrated, role, run, superuser, text};
 use crate::support::{Bench, add, allocate};
 
 /// Far longer than an `append` takes, far shorter than any time-out of a statement (10 s).
-const BOUND: Duration = Duration::from_secs(3);
+const BOUND: Duration = Duration::from_secs(6);
 
 async fn replica_through(proxy: &Proxy, bench: &Bench) -> Ledger {
     let url = bench
