@@ -2,6 +2,7 @@
 //! database, and by a program that knows nothing but the document.
 
 mod canonical;
+mod document;
 mod program;
 mod recorded;
 mod story;
