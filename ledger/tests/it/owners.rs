@@ -1,4 +1,4 @@
-//! Who owns an address: every row of its table in the design, each through a real ledger.
+//! Who owns an address: every situation that the design names, through a real ledger.
 
 mod clusters;
 mod cooldown;
@@ -8,6 +8,7 @@ mod imported;
 mod order;
 mod pods;
 mod private;
+mod racing;
 mod release;
 mod repeat;
 mod several;
