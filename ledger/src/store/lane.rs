@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesOrdered;
 use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
 
 use super::batch::Landing;
 use super::catch_up::{Followed, anchors_stand, catch_up};
@@ -24,8 +25,9 @@ use crate::command::Command;
 use crate::error::Error;
 use crate::state::State;
 
-/// How often an idle lane looks at what other writers did, so that counts and order stay fresh.
-const IDLE: Duration = Duration::from_secs(1);
+/// How often a lane looks at what other writers did, so that counts and order stay fresh, also in
+/// spaces that it has no request for.
+const LOOK: Duration = Duration::from_secs(1);
 /// Batches on their way at once. A third would only make the batches smaller.
 const FLIGHTS: usize = 2;
 /// After another writer was first, the lane sends one batch at a time for so long: a second one
@@ -83,6 +85,8 @@ pub(super) struct Lane {
     pub(super) unconfirmed: bool,
     /// When another writer was last first.
     pub(super) contended_at: Option<Instant>,
+    /// When memory was last brought to the heads of all spaces, or that was tried.
+    looked_at: Instant,
     pub(super) metrics: Metrics,
     pub(super) batch_max: usize,
 }
@@ -103,6 +107,7 @@ impl Lane {
             clock_offset_us: 0,
             unconfirmed: false,
             contended_at: None,
+            looked_at: Instant::now(),
             metrics,
             batch_max,
         };
@@ -112,15 +117,22 @@ impl Lane {
         Ok(lane)
     }
 
-    /// Serve until every sender is gone and everything accepted is answered.
-    pub(super) async fn run(mut self, mut requests: mpsc::Receiver<Pending>) {
+    /// Serve until it is stopped, or every sender is gone, and everything accepted is answered.
+    pub(super) async fn run(
+        mut self,
+        mut requests: mpsc::Receiver<Pending>,
+        stop: CancellationToken,
+    ) {
         let mut flights = Flights::new();
         let mut waiting = Vec::with_capacity(self.batch_max);
         loop {
-            let may_send = flights.len() < self.flights_allowed();
+            let look_at = self.looked_at + LOOK;
+            let may_send = Instant::now() < look_at && flights.len() < self.flights_allowed();
             tokio::select! {
                 biased;
                 Some(landing) = flights.next() => self.land(landing, &mut flights).await,
+                // What was accepted before is still received.
+                () = stop.cancelled(), if !requests.is_closed() => requests.close(),
                 count = requests.recv_many(&mut waiting, self.batch_max), if may_send => {
                     if count == 0 {
                         break;
@@ -130,7 +142,9 @@ impl Lane {
                     let batch = std::mem::replace(&mut waiting, Vec::with_capacity(self.batch_max));
                     self.launch(batch, &mut flights).await;
                 }
-                () = tokio::time::sleep(IDLE), if flights.is_empty() => self.look_around().await,
+                () = tokio::time::sleep_until(look_at.into()), if flights.is_empty() => {
+                    self.look_around().await;
+                }
             }
         }
         while let Some(landing) = flights.next().await {
@@ -156,6 +170,7 @@ impl Lane {
 
     /// A connection, and memory at the heads that it shows. Only while no change waits.
     pub(super) async fn refresh(&mut self) -> Result<(), Error> {
+        self.looked_at = Instant::now();
         debug_assert_eq!(self.state.pending_changes(), 0, "no batch is on its way");
         let kept = self
             .connection

@@ -7,6 +7,7 @@ use prometheus_client::registry::Registry;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 
 use super::guard;
 use super::lane::{Lane, Pending, Progress};
@@ -47,6 +48,7 @@ impl StoreConfig {
 pub struct Ledger {
     pub(super) reads: PgPool,
     requests: mpsc::Sender<Pending>,
+    stop: CancellationToken,
     lane: Arc<tokio::sync::Mutex<Option<JoinHandle<()>>>>,
     metrics: Metrics,
     max_waiting: usize,
@@ -78,10 +80,12 @@ impl Ledger {
         )
         .await?;
         let (requests, waiting) = mpsc::channel(config.max_waiting);
-        let task = tokio::spawn(lane.run(waiting));
+        let stop = CancellationToken::new();
+        let task = tokio::spawn(lane.run(waiting, stop.clone()));
         Ok(Ledger {
             reads,
             requests,
+            stop,
             lane: Arc::new(tokio::sync::Mutex::new(Some(task))),
             metrics,
             max_waiting: config.max_waiting,
@@ -169,12 +173,10 @@ impl Ledger {
     /// Answer everything accepted, then stop. Other handles are told that the service stops.
     pub async fn close(self) {
         let Ledger {
-            reads,
-            requests,
-            lane,
-            ..
+            reads, stop, lane, ..
         } = self;
-        drop(requests);
+        // Other handles may live on, so the lane cannot wait for the last of them to go.
+        stop.cancel();
         let task = lane.lock().await.take();
         if let Some(task) = task
             && let Err(error) = task.await
