@@ -143,7 +143,7 @@ impl Header<'_> {
         Sha256::digest(self.text()).into()
     }
 
-    /// The text that is hashed: ten lines.
+    /// The text that is hashed: nine lines.
     #[must_use]
     pub fn text(&self) -> String {
         let (address, step) = match self.address {

@@ -23,7 +23,7 @@ const SEED: u64 = 20_240_607;
 
 /// Run a number of scripts; panics with the shortest one that fails.
 fn check(
-    cases: u32,
+    (cases, max_shrink_iters): (u32, u32),
     scripts: impl Strategy<Value = Script>,
     run: impl Fn(&Script) -> Result<(), String>,
 ) {
@@ -38,7 +38,7 @@ fn check(
     let config = Config {
         cases,
         failure_persistence: None,
-        max_shrink_iters: 2_000,
+        max_shrink_iters,
         ..Config::default()
     };
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
@@ -59,7 +59,7 @@ fn runtime() -> tokio::runtime::Runtime {
 
 #[test]
 fn decisions_follow_the_model() {
-    check(2_000, script::for_core(), core::run);
+    check((2_000, 2_000), script::for_core(), core::run);
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn the_store_follows_the_model() {
     let runtime = runtime();
     let replicas = runtime.block_on(store::Replicas::new());
     let run = |script: &Script| runtime.block_on(replicas.follow(script));
-    check(25, script::for_store(), run);
+    check((20, 100), script::for_store(), run);
 }
 
 #[test]
@@ -75,5 +75,5 @@ fn replicas_that_race_leave_the_ledger_whole() {
     let runtime = runtime();
     let replicas = runtime.block_on(store::Replicas::new());
     let run = |script: &Script| runtime.block_on(replicas.race(script));
-    check(12, script::for_race(), run);
+    check((12, 20), script::for_race(), run);
 }
