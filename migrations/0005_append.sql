@@ -57,6 +57,17 @@ begin
         select m ->> 'cluster', m ->> 'network_name', new_id
         from jsonb_array_elements(item -> 'members') m
         on conflict do nothing;
+        -- A member may have come into another space meanwhile, under no lock that is held here.
+        -- Its addresses would be in two: take all back, and let the caller look again.
+        if exists (
+            select from jsonb_array_elements(item -> 'members') m
+            join ipledger.space_members k
+                on k.cluster = m ->> 'cluster' and k.network_name = m ->> 'network_name'
+            where k.space_id <> new_id
+        ) then
+            raise exception 'a member of % has another space', item ->> 'name'
+                using errcode = 'serialization_failure';
+        end if;
     end loop;
     for item in select jsonb_array_elements(notes -> 'windows') loop
         insert into ipledger.pools (space_id, cidr, first_seq)

@@ -266,24 +266,34 @@ impl Ledger {
         request: &Allocate,
         hold: &HoldRef,
     ) -> Result<String, Error> {
-        let body: Option<Vec<u8>> = sqlx::query_scalar(
-            "select p.body from ipledger.payloads p
+        let found = sqlx::query(
+            "select p.body, exists (
+                select from ipledger.space_members m
+                where m.cluster = $3 and m.network_name = $4 and m.space_id in (s.id, s.parent)
+             ) as same_network_name
+             from ipledger.payloads p
              join ipledger.spaces s on s.id = p.space_id where s.name = $1 and p.seq = $2",
         )
         .bind(&hold.space)
         .bind(rows::to_i64(hold.seq))
+        .bind(&request.space.cluster)
+        .bind(&request.space.network_name)
         .fetch_optional(&self.reads)
         .await?;
-        let Some(body) = body else {
+        let Some(row) = found else {
             return Ok("ranges".to_owned());
         };
+        let body: Vec<u8> = row.try_get("body")?;
         Ok(differing(
             request,
             &rows::payload(&body, &hold.space, hold.seq)?,
+            row.try_get("same_network_name")?,
         ))
     }
 
-    /// Whether this very import stands in the history of its address and has ended.
+    /// Whether this sandbox held the address before and that has ended, whoever recorded it: by an
+    /// import or by its own ADD. Old sources did not know the interface, so an empty one on either
+    /// side matches any.
     pub(in super::super) async fn ended_import(
         &self,
         import: &Import,
@@ -293,19 +303,20 @@ impl Ledger {
              join ipledger.payloads p using (space_id, seq)
              where e.ip = $1 and e.step % 2 = 0 and p.kind = 'allocated'
                 and convert_from(p.body, 'UTF8')::jsonb @> $2
+                and ($3 = '' or convert_from(p.body, 'UTF8')::jsonb #>> '{attachment,ifname}'
+                    in ('', $3))
                 and exists (select from ipledger.events n where n.space_id = e.space_id
                     and n.ip = e.ip and n.step = e.step + 1)
              order by e.step desc limit 1",
         )
         .bind(IpNet::from(import.ip))
         .bind(serde_json::json!({
-            "reason": "import",
             "attachment": {
                 "cluster": import.space.cluster,
                 "container_id": import.container_id,
-                "ifname": import.ifname.clone().unwrap_or_default(),
             },
         }))
+        .bind(import.ifname.as_deref().unwrap_or_default())
         .fetch_optional(&self.reads)
         .await?;
         found
@@ -346,7 +357,14 @@ fn hold(space: &str, row: &PgRow) -> Result<Hold, Error> {
     })
 }
 
-fn differing(request: &Allocate, stored: &Payload) -> String {
+fn differing(request: &Allocate, stored: &Payload, same_network_name: bool) -> String {
+    if !same_network_name {
+        return "network_name".to_owned();
+    }
+    // The source recorded no request, and perhaps no owner: only the ranges were compared.
+    if stored.reason == "import" {
+        return "ranges".to_owned();
+    }
     if stored.owner.as_ref().map(|o| (&o.namespace, &o.name))
         != request.owner.as_ref().map(|o| (&o.namespace, &o.name))
     {
@@ -377,10 +395,11 @@ fn differing(request: &Allocate, stored: &Payload) -> String {
     if decision.ips != request.ips {
         return "ips".to_owned();
     }
-    // Owner, ranges and fixed addresses are equal: what is left selects the space.
+    // Owner, network name and fixed addresses are equal, and so is this range: another one differs,
+    // or what makes a range private.
     if decision.ranges > 1 {
         "ranges".to_owned()
     } else {
-        "network_name".to_owned()
+        "enable_overlapping_ranges".to_owned()
     }
 }

@@ -127,6 +127,41 @@ async fn import_ended() {
 }
 
 #[tokio::test]
+async fn import_ended_whatever_the_source_knew_of_the_interface() {
+    for (first, second) in [(None, Some("net1")), (Some("net1"), None)] {
+        let bench = Bench::new().await;
+        let of = |ifname: Option<&str>| Import {
+            ifname: ifname.map(str::to_owned),
+            ..entry("10.0.0.1")
+        };
+        bench.ledger.import(of(first), WAIT).await.unwrap();
+        end(&bench.ledger, "prod", 0).await.unwrap();
+        let again = bench.ledger.import(of(second), WAIT).await.unwrap();
+        assert_eq!(
+            again.outcome,
+            ImportOutcome::Ended,
+            "{first:?} then {second:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn import_ended_by_the_del_of_a_sandbox_that_came_by_add() {
+    let bench = Bench::new().await;
+    add(&bench.ledger, allocate("c1", "10.0.0.0/24"))
+        .await
+        .unwrap();
+    del(&bench.ledger, release("c1")).await.unwrap();
+    // A leftover of our own projection, or of the incumbent's pool.
+    let leftover = Import {
+        container_id: "c1".to_owned(),
+        ..entry("10.0.0.1")
+    };
+    let answer = bench.ledger.import(leftover, WAIT).await.unwrap();
+    assert_eq!(answer.outcome, ImportOutcome::Ended);
+}
+
+#[tokio::test]
 async fn import_address_taken() {
     let bench = Bench::new().await;
     add(&bench.ledger, allocate("c1", "10.0.0.0/24"))

@@ -60,6 +60,7 @@ fn others() -> Vec<(&'static str, Allocate)> {
         ("owner", named("web-1", "uid-1")),
         ("owner.uid", named("web-0", "uid-2")),
         ("network_name", usual().network_name("blue")),
+        ("enable_overlapping_ranges", usual().private()),
     ]
 }
 
@@ -105,5 +106,26 @@ async fn a_window_spelled_otherwise_is_the_same_content() {
     let mut spelled = first;
     spelled.ranges = vec![window(RANGE, Some("10.0.0.1"), Some("10.0.0.254"))];
     assert!(add(&bench.ledger, spelled).await.unwrap().repeated);
+    bench.ledger.close().await;
+}
+
+#[tokio::test]
+async fn add_of_several_ranges_under_another_network_name_is_a_conflict_that_names_it() {
+    let bench = Bench::new().await;
+    let first = sandbox("c1", "uid-1").ranges(&[RANGE, "10.0.1.0/24"]);
+    add(&bench.ledger, first.clone()).await.unwrap();
+    let others = [
+        ("network_name", first.clone().network_name("blue")),
+        ("ranges", first.ranges(&[RANGE, "10.0.2.0/24"])),
+    ];
+    for (field, request) in others {
+        let Refusal::AttachmentConflict { hold, .. } =
+            refusal(add(&bench.ledger, request.clone()).await)
+        else {
+            panic!("another refusal");
+        };
+        let named = bench.ledger.differing_field(&request, &hold).await;
+        assert_eq!(named.unwrap(), field, "{request:?}");
+    }
     bench.ledger.close().await;
 }

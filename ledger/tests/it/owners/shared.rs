@@ -126,3 +126,28 @@ async fn shared_space_has_one_private_space_per_range_for_all_its_clusters() {
     assert_eq!(ips(&there), ["10.0.0.2"]);
     bench.ledger.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn shared_space_declared_while_its_member_begins_is_either_before_or_refused() {
+    let bench = Bench::new().await;
+    let replica = open(&bench.database).await;
+    for number in 0..40 {
+        let (cluster, name) = (format!("cluster-{number}"), format!("shared:vlan-{number}"));
+        let members = [(cluster.as_str(), "")];
+        let begins = sandbox(&format!("c-{number}"), "uid-1").cluster(&cluster);
+        let (declared, begun) = tokio::join!(
+            declare(&bench.ledger, &name, &members),
+            add(&replica, begins)
+        );
+        let begun = begun.expect("an address");
+        match declared {
+            Ok(name) => assert_eq!(spaces(&begun), [name]),
+            refused => {
+                assert_eq!(refusal(refused).kind(), "space_conflict");
+                assert_eq!(spaces(&begun), [cluster]);
+            }
+        }
+    }
+    replica.close().await;
+    bench.ledger.close().await;
+}
