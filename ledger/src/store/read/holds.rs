@@ -291,9 +291,9 @@ impl Ledger {
         ))
     }
 
-    /// Whether this sandbox held the address before and that has ended, whoever recorded it: by an
-    /// import or by its own ADD. Old sources did not know the interface, so an empty one on either
-    /// side matches any.
+    /// Whether this sandbox held the address of this network before and that has ended, whoever
+    /// recorded it: by an import or by its own ADD. Old sources did not know the interface, so an
+    /// empty one on either side matches any. In another network the address is another one.
     pub(in super::super) async fn ended_import(
         &self,
         import: &Import,
@@ -302,12 +302,15 @@ impl Ledger {
             "select e.step, e.seq from ipledger.events e
              join ipledger.payloads p using (space_id, seq)
              where e.ip = $1 and e.step % 2 = 0 and p.kind = 'allocated'
+                and e.space_id in (select s.id from ipledger.space_members m
+                    join ipledger.spaces s on m.space_id in (s.id, s.parent)
+                    where m.cluster = $4 and m.network_name = $5)
                 and convert_from(p.body, 'UTF8')::jsonb @> $2
                 and ($3 = '' or convert_from(p.body, 'UTF8')::jsonb #>> '{attachment,ifname}'
                     in ('', $3))
                 and exists (select from ipledger.events n where n.space_id = e.space_id
                     and n.ip = e.ip and n.step = e.step + 1)
-             order by e.step desc limit 1",
+             order by e.step desc, e.space_id desc limit 1",
         )
         .bind(IpNet::from(import.ip))
         .bind(serde_json::json!({
@@ -317,6 +320,8 @@ impl Ledger {
             },
         }))
         .bind(import.ifname.as_deref().unwrap_or_default())
+        .bind(&import.space.cluster)
+        .bind(&import.space.network_name)
         .fetch_optional(&self.reads)
         .await?;
         found

@@ -50,12 +50,15 @@ struct Space {
     seq: u64,
 }
 
-/// What an import left behind when it ended.
+/// A hold that ended.
 #[derive(Clone)]
-struct EndedImport {
+struct Ended {
     network_name: u8,
+    /// Which space, in the order of their opening.
+    space: usize,
     ip: &'static str,
-    holder: Holder,
+    sandbox: u8,
+    ifname: Option<u8>,
     step: u32,
     seq: u64,
 }
@@ -72,7 +75,7 @@ pub(crate) struct Naive {
     boots: Vec<u8>,
     calls: Vec<(Caller, Token, i64)>,
     tombstones: Vec<(Interface, Option<Token>, i64)>,
-    ended: Vec<EndedImport>,
+    ended: Vec<Ended>,
 }
 
 /// The address chosen for a range.
@@ -546,15 +549,19 @@ impl Naive {
         address.seq = seq;
         address.at = now;
         let ended = address.clone();
-        if let Holder::Imported { .. } = ended.holder {
-            self.ended.push(EndedImport {
-                network_name,
-                ip: ended.ip,
-                holder: ended.holder,
-                step: ended.step - 1,
-                seq: ended.allocated_seq,
-            });
-        }
+        let (sandbox, ifname) = match ended.holder {
+            Holder::Own(interface) => (interface.sandbox, Some(interface.ifname)),
+            Holder::Imported { sandbox, ifname } => (sandbox, ifname),
+        };
+        self.ended.push(Ended {
+            network_name,
+            space: index,
+            ip: ended.ip,
+            sandbox,
+            ifname,
+            step: ended.step - 1,
+            seq: ended.allocated_seq,
+        });
         let rank = |token: &Token| self.rank(*token);
         let last = [token, ended.token].into_iter().flatten().max_by_key(rank);
         let pod = match ended.holder {
@@ -618,14 +625,19 @@ impl Naive {
         format!("refused step_mismatch {step} {actual}")
     }
 
-    /// What the history says of an import before it is decided.
+    /// What the history says of an import before it is decided. An interface that is not known
+    /// may be any.
     pub(crate) fn ended_before(&self, import: &Import) -> Option<(u32, u64)> {
-        let holder = imported_holder(import);
+        let same_ifname = |ended: &Ended| match (ended.ifname, import.ifname) {
+            (Some(ended), Some(imported)) => ended == imported,
+            _ => true,
+        };
         self.ended
             .iter()
             .filter(|ended| ended.network_name == import.selector.network_name)
-            .filter(|ended| ended.ip == ADDRESSES[import.ip] && ended.holder == holder)
-            .max_by_key(|ended| ended.step)
+            .filter(|ended| ended.ip == ADDRESSES[import.ip] && ended.sandbox == import.sandbox)
+            .filter(|ended| same_ifname(ended))
+            .max_by_key(|ended| (ended.step, ended.space))
             .map(|ended| (ended.step, ended.seq))
     }
 
