@@ -10,6 +10,7 @@ mod script;
 mod snapshot;
 mod store;
 mod told;
+mod tombstones;
 mod world;
 
 use proptest::strategy::Strategy;

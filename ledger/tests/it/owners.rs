@@ -1,5 +1,6 @@
 //! Who owns an address: every situation that the design names, through a real ledger.
 
+mod boots;
 mod clusters;
 mod cooldown;
 mod exhausted;

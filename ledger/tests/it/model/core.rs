@@ -69,7 +69,9 @@ pub(crate) fn run(script: &Script) -> Result<(), String> {
 impl Core {
     fn step(&mut self, step: &Step) -> Result<(), String> {
         match step {
-            Step::Wait(seconds) => self.naive.now += i64::from(*seconds) * 1_000_000,
+            // And a bit, so that no rest ends at the very microsecond of a decision: there an
+            // estimated time of record would decide.
+            Step::Wait(seconds) => self.naive.now += i64::from(*seconds) * 1_000_000 + 500,
             Step::Commit => self.commit(self.waiting.len()),
             Step::CommitFirst(count) => self.commit(self.waiting.len().min(usize::from(*count))),
             Step::RollBack => return self.roll_back(),
@@ -178,7 +180,7 @@ impl Core {
             for naive in models.chain([&mut self.naive]) {
                 naive.settle(&positions, OFF_US);
                 if let (Step::Add(add), false) = (&command.step, positions.is_empty()) {
-                    naive.unbury(add.interface);
+                    naive.tombstones.unbury(add.interface);
                 }
             }
             for waiting in &mut self.waiting {

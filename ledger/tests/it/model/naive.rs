@@ -3,11 +3,17 @@
 use std::net::IpAddr;
 
 use super::script::{Add, Import, Interface, Selector, Step, Token};
+use super::tombstones::Tombstones;
 use super::world::{ADDRESSES, POOLS, RANGES, World, in_pool};
 
-/// How long an ended call is remembered, and a tombstone stands, in seconds.
+/// How long an ended call is remembered, in seconds.
 const REMEMBERED: i64 = 300;
-const BURIED: i64 = 600;
+
+/// The cluster's default space.
+const DEFAULT: Selector = Selector {
+    network_name: 0,
+    overlapping: true,
+};
 
 /// Who may hold an address: an interface of a sandbox, or an imported hold, of which neither the
 /// network nor, sometimes, the interface is known.
@@ -74,7 +80,7 @@ pub(crate) struct Naive {
     /// In the order of first sight.
     boots: Vec<u8>,
     calls: Vec<(Caller, Token, i64)>,
-    tombstones: Vec<(Interface, Option<Token>, i64)>,
+    pub(crate) tombstones: Tombstones,
     ended: Vec<Ended>,
 }
 
@@ -99,7 +105,7 @@ impl Naive {
             bound: None,
             boots: Vec::new(),
             calls: Vec::new(),
-            tombstones: Vec::new(),
+            tombstones: Tombstones::default(),
             ended: Vec::new(),
         }
     }
@@ -320,6 +326,15 @@ impl Naive {
                 .map(|(ip, name)| format!(" {ip} of {name}"));
             return Ok(format!("would give{}", told.collect::<String>()));
         }
+        // Spaces are opened before anything is appended to them.
+        let default = self.name_of(DEFAULT, None);
+        let first_contact = add.uid.is_some() && self.bound.is_none();
+        for name in names.iter().chain(first_contact.then_some(&default)) {
+            self.open(name);
+        }
+        if self.tombstones.learn(add.interface, self.now) {
+            return self.try_add(add);
+        }
         Ok(self.give(add, &names, &chosen))
     }
 
@@ -379,14 +394,10 @@ impl Naive {
                 return Err("refused stale".to_owned());
             }
         }
-        let standing = self
-            .tombstones
-            .iter()
-            .find(|(of, _, until)| *of == add.interface && *until > self.now);
-        let Some((_, deleted, _)) = standing else {
+        let Some(deleted) = self.tombstones.known(add.interface, self.now) else {
             return Ok(());
         };
-        match (add.token, *deleted) {
+        match (add.token, deleted) {
             (Some(added), Some(deleted)) if self.rank(added) > self.rank(deleted) => Ok(()),
             _ => Err("refused deleted".to_owned()),
         }
@@ -488,11 +499,6 @@ impl Naive {
         told
     }
 
-    /// The allocate is in the ledger, so it came after the DEL that found nothing.
-    pub(crate) fn unbury(&mut self, interface: Interface) {
-        self.tombstones.retain(|(of, ..)| *of != interface);
-    }
-
     fn bind_now(&mut self, add: &Add) {
         if self.bound.is_none()
             && let Some(uid) = add.uid
@@ -585,9 +591,7 @@ impl Naive {
             .cloned()
             .collect();
         if held.is_empty() {
-            let until = self.now + BURIED * 1_000_000;
-            self.tombstones.retain(|(of, ..)| *of != interface);
-            self.tombstones.push((interface, token, until));
+            self.tombstones.bury(interface, token, self.now);
             return "released".to_owned();
         }
         let overtaken = |address: &Address| match (token, address.token) {
@@ -683,11 +687,7 @@ impl Naive {
             Some(bound) if bound != uid => return "refused cluster_mismatch".to_owned(),
             Some(_) => {}
             None => {
-                let default = Selector {
-                    network_name: 0,
-                    overlapping: true,
-                };
-                let name = self.name_of(default, None);
+                let name = self.name_of(DEFAULT, None);
                 let index = self.open(&name);
                 self.spaces[index].seq += 1;
                 self.bound = Some(uid);
@@ -698,13 +698,9 @@ impl Naive {
 
     /// Counts of every range in the default space, as text.
     fn count(&self) -> String {
-        let default = Selector {
-            network_name: 0,
-            overlapping: true,
-        };
         let mut told = "counted".to_owned();
         for range in RANGES {
-            match self.resolve(default, range.cidr) {
+            match self.resolve(DEFAULT, range.cidr) {
                 Err(refused) => return refused,
                 Ok(space) => {
                     let (held, cooling) = self.counts(&space, &|ip| range.hands_out.contains(&ip));

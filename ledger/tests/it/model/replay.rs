@@ -28,6 +28,12 @@ struct Row {
     cooldown_seconds: u32,
 }
 
+/// Whether a space is a cluster's own: `prod`, `prod/blue`, `prod/blue#10.0.0.0/24`.
+pub(crate) fn is_of_cluster(space: &str, cluster: &str) -> bool {
+    let network = space.split('#').next().unwrap_or_default();
+    network.split('/').next() == Some(cluster)
+}
+
 /// Check every space of a cluster.
 pub(crate) async fn check(
     ledger: &Ledger,
@@ -40,13 +46,9 @@ pub(crate) async fn check(
     let mut connection = PgConnection::connect(&database.url())
         .await
         .map_err(|e| failed(&e))?;
-    let of_cluster = |name: &str| {
-        let network = name.split('#').next().unwrap_or_default();
-        network.split('/').next() == Some(cluster)
-    };
     for (index, space) in spaces
         .iter()
-        .filter(|space| of_cluster(&space.name))
+        .filter(|space| is_of_cluster(&space.name, cluster))
         .enumerate()
     {
         let id = i32::try_from(index).expect("few spaces");

@@ -23,6 +23,34 @@ async fn end(ledger: &Ledger, space: &str, step: u32) -> Result<HoldReleased, Er
     }
 }
 
+fn unfit() -> [serde_json::Value; 3] {
+    use serde_json::json;
+    [
+        json!({"pod": {"phases": [1, 2.5]}}),
+        json!({"text": "a\0b"}),
+        json!({"key\0": 1}),
+    ]
+}
+
+#[tokio::test]
+async fn hold_evidence_that_cannot_be_recorded() {
+    let bench = Bench::new().await;
+    for evidence in unfit() {
+        // There is no such space either.
+        let request = ReleaseHold {
+            space: "nowhere".to_owned(),
+            ip: ip("10.0.0.1"),
+            step: 0,
+            reason: "pod gone".to_owned(),
+            evidence: evidence.as_object().expect("an object").clone(),
+            provenance: provenance(),
+        };
+        let request = Command::ReleaseHold(Box::new(request));
+        let refused = bench.ledger.execute(request, WAIT).await;
+        assert_eq!(kind(refused), "invalid_request", "{evidence}");
+    }
+}
+
 #[tokio::test]
 async fn hold_no_such_space() {
     let bench = Bench::new().await;
@@ -184,7 +212,32 @@ async fn import_address_cooling() {
 async fn import_invalid() {
     let bench = Bench::new().await;
     assert_eq!(kind(import(&bench, "10.0.1.1").await), "invalid_request");
-    assert_eq!(events(&bench).await, 0);
+    let everything = Import {
+        pool: "0.0.0.0/0".parse().expect("a CIDR"),
+        ..entry("10.0.0.1")
+    };
+    let refused = bench.ledger.import(everything, WAIT).await;
+    assert_eq!(kind(refused), "invalid_request");
+    let spaces = bench.ledger.spaces().await.expect("spaces");
+    assert!(spaces.is_empty(), "nothing was opened for it");
+}
+
+#[tokio::test]
+async fn import_evidence_that_cannot_be_recorded() {
+    let bench = Bench::new().await;
+    let mut private = allocate("c1", "10.0.0.0/24");
+    private.space.overlapping = false;
+    add(&bench.ledger, private).await.unwrap();
+    for evidence in unfit() {
+        // The range is private as well, which would be a conflict.
+        let import = Import {
+            evidence: evidence.as_object().expect("an object").clone(),
+            ..entry("10.0.0.9")
+        };
+        let refused = bench.ledger.import(import, WAIT).await;
+        assert_eq!(kind(refused), "invalid_request", "{evidence}");
+    }
+    assert_eq!(events(&bench).await, 1);
 }
 
 #[tokio::test]

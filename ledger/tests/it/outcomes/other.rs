@@ -45,9 +45,13 @@ async fn bind_bound() {
 }
 
 async fn declare(bench: &Bench) -> Result<Answer, Error> {
+    declare_named(bench, "shared:vlan7").await
+}
+
+async fn declare_named(bench: &Bench, name: &str) -> Result<Answer, Error> {
     let members = ["prod", "test"].map(|cluster| (cluster.to_owned(), String::new()));
     let request = DeclareSpace {
-        name: "shared:vlan7".to_owned(),
+        name: name.to_owned(),
         members: members.into(),
         provenance: provenance(),
     };
@@ -55,6 +59,17 @@ async fn declare(bench: &Bench) -> Result<Answer, Error> {
         .ledger
         .execute(Command::DeclareSpace(Box::new(request)), WAIT)
         .await
+}
+
+#[tokio::test]
+async fn declare_name_without_its_prefix() {
+    let bench = Bench::new().await;
+    // A member has a space as well, and it is the one that is named.
+    add(&bench.ledger, allocate("c1", "10.0.0.0/24"))
+        .await
+        .unwrap();
+    let refused = declare_named(&bench, "prod").await;
+    assert_eq!(kind(refused), "invalid_request");
 }
 
 #[tokio::test]
@@ -161,4 +176,15 @@ async fn count_counted() {
     let one = &counted.windows[0];
     assert_eq!((one.held, one.cooling, one.free()), (1, 1, 4));
     assert_eq!(one.window.capacity(), one.held + one.cooling + one.free());
+}
+
+#[tokio::test]
+async fn count_no_such_space() {
+    let bench = Bench::new().await;
+    let count = Count::Recorded(Some("nowhere".to_owned()));
+    let refused = bench
+        .ledger
+        .execute(Command::Count(Box::new(count)), WAIT)
+        .await;
+    assert_eq!(kind(refused), "not_found");
 }

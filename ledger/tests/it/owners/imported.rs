@@ -5,6 +5,7 @@ use ledger::command::Import;
 use ledger::model::Owner;
 use ledger::{Ledger, Refusal};
 
+use super::exhausted::end;
 use super::{RANGE, Shape as _, ShapeAllocate as _, del_for, held, history, refusal, sandbox};
 use crate::support::{Bench, WAIT, add, del, ip, ips, open, provenance};
 
@@ -242,5 +243,22 @@ async fn import_of_an_address_that_another_holds_or_that_rests_is_refused() {
     del(&bench.ledger, del_for(&holder)).await.unwrap();
     let resting = bench.ledger.import(entry("10.0.0.1", None), WAIT).await;
     assert_eq!(refusal(resting).kind(), "address_cooling");
+    bench.ledger.close().await;
+}
+
+#[tokio::test]
+async fn imported_hold_that_ended_in_another_network_is_another_one() {
+    let bench = Bench::new().await;
+    let here = entry("10.0.0.5", None);
+    let mut there = entry("10.0.0.5", None);
+    there.space.network_name = "blue".to_owned();
+    import(&bench.ledger, here).await;
+    end(&bench.ledger, "prod", ip("10.0.0.5"), 0).await;
+    // One sandbox, two interfaces, and old entries that do not tell which is which.
+    let told = import(&bench.ledger, there.clone()).await;
+    assert_eq!(told.outcome, ImportOutcome::Imported);
+    end(&bench.ledger, "prod/blue", ip("10.0.0.5"), 0).await;
+    let told = import(&bench.ledger, there).await;
+    assert_eq!(told.outcome, ImportOutcome::Ended);
     bench.ledger.close().await;
 }
