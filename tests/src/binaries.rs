@@ -31,6 +31,14 @@ fn build() -> Result<PathBuf> {
     if directory.ends_with("release") {
         cargo.arg("--release");
     }
+    // Build scripts watch what cargo tells the package under test about itself; left in, they would
+    // run again, and everything above them be built again, each time a test asks.
+    for (key, _) in std::env::vars_os() {
+        let name = key.to_string_lossy();
+        if name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") {
+            cargo.env_remove(&key);
+        }
+    }
     let status = cargo
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .status()
