@@ -42,11 +42,13 @@ async fn a_killed_server_keeps_what_was_acknowledged() {
     let mut cluster = server(dir.path(), &[]).await;
     prepare(&cluster).await;
     let ledger = open(&cluster).await;
-    // Shorter than a restart takes, so that some get no answer in time.
+    // Short, so that the server need not stay down for long.
     let load = Load::start(std::slice::from_ref(&ledger), 3, Duration::from_millis(200));
     for _ in 0..3 {
         load.serve_more(150).await;
         kill_all_processes(&cluster, dir.path());
+        // Down for as long as it takes that some get no answer in time, however fast the restart.
+        load.end_more_than_began().await;
         drop(cluster);
         cluster = server(dir.path(), &[]).await;
     }

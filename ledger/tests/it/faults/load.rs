@@ -30,6 +30,7 @@ pub(crate) struct Told {
 pub(crate) struct Load {
     stop: Arc<AtomicBool>,
     served: Arc<AtomicUsize>,
+    asked: Arc<AtomicUsize>,
     tasks: JoinSet<Vec<Told>>,
 }
 
@@ -38,16 +39,19 @@ impl Load {
     pub(crate) fn start(ledgers: &[Ledger], spaces: usize, wait: Duration) -> Load {
         let stop = Arc::new(AtomicBool::new(false));
         let served = Arc::new(AtomicUsize::new(0));
+        let asked = Arc::new(AtomicUsize::new(0));
         let mut tasks = JoinSet::new();
         for task in 0..TASKS * ledgers.len() {
             let ledger = ledgers[task % ledgers.len()].clone();
             let (stop, served) = (Arc::clone(&stop), Arc::clone(&served));
+            let asked = Arc::clone(&asked);
             tasks.spawn(async move {
                 let mut all = Vec::new();
                 while !stop.load(Ordering::Relaxed) {
                     let number = all.len();
                     let told = ask(&ledger, task, number, spaces, wait).await;
                     served.fetch_add(told.successes(), Ordering::Relaxed);
+                    asked.fetch_add(1, Ordering::Relaxed);
                     all.push(told);
                     // A refusal without a database comes at once.
                     tokio::task::yield_now().await;
@@ -58,6 +62,7 @@ impl Load {
         Load {
             stop,
             served,
+            asked,
             tasks,
         }
     }
@@ -71,6 +76,16 @@ impl Load {
     pub(crate) async fn serve_more(&self, more: usize) {
         let goal = self.served() + more;
         super::servers::until("the load is served", async || self.served() >= goal).await;
+    }
+
+    /// Wait until a request ended that began after the server was gone: each task has one on its
+    /// way at most, so one more answer than tasks is proof.
+    pub(crate) async fn end_more_than_began(&self) {
+        let goal = self.asked.load(Ordering::Relaxed) + self.tasks.len() + 1;
+        super::servers::until("the load is told", async || {
+            self.asked.load(Ordering::Relaxed) >= goal
+        })
+        .await;
     }
 
     pub(crate) async fn stop(self) -> Vec<Told> {
