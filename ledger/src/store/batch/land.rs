@@ -5,14 +5,21 @@ use std::collections::HashMap;
 use futures_util::StreamExt as _;
 
 use super::super::append::{Appended, Head};
-use super::super::lane::{Flights, Lane};
-use super::{Attempt, Flight, Landing};
+use super::super::lane::{Flights, Lane, Pending};
+use super::{Attempt, Failure, Flight, Landing};
+use crate::decide::Burial;
 use crate::state::SpaceIndex;
 
+/// A flight that is not in the ledger, and what the database said.
+type Missed = (Flight, Result<Appended, Failure>);
+
 impl Lane {
-    /// Take the answer of the first flight in. If it failed, the later ones were decided on
-    /// heads that never came to be: take all back and go on one by one.
-    pub(in super::super) async fn land(&mut self, landing: Landing, flights: &mut Flights) {
+    /// A landing whose batch is in the ledger: memory is made exact and every request answered;
+    /// gives the releases that found nothing. Any other is given back.
+    pub(super) fn take_in(
+        &mut self,
+        landing: Landing,
+    ) -> Result<Vec<(Pending, Burial)>, Box<Missed>> {
         self.count(&landing);
         let Landing {
             flight,
@@ -20,17 +27,26 @@ impl Lane {
             confirmed,
             ..
         } = landing;
-        if let Ok(Appended::Yes { heads, epoch }) = sent {
-            self.unconfirmed &= !confirmed;
-            let times = self.accept(&flight, &heads, epoch);
-            let burials = flight.reply(&times, epoch, self);
-            if !burials.is_empty() {
+        let Ok(Appended::Yes { heads, epoch }) = sent else {
+            return Err(Box::new((flight, sent)));
+        };
+        self.unconfirmed &= !confirmed;
+        let times = self.accept(&flight, &heads, epoch);
+        Ok(flight.reply(&times, epoch, self))
+    }
+
+    /// Take the answer of the first flight in. If it failed, the later ones were decided on
+    /// heads that never came to be: take all back and go on one by one.
+    pub(in super::super) async fn land(&mut self, landing: Landing, flights: &mut Flights) {
+        let (flight, sent) = match self.take_in(landing) {
+            Ok(burials) if burials.is_empty() => return,
+            Ok(burials) => {
                 self.land_all(flights).await;
                 let alive = self.bury_all(burials).await;
-                self.serve(alive, None).await;
+                return self.serve(alive, None).await;
             }
-            return;
-        }
+            Err(failed) => *failed,
+        };
         let mut failed = vec![(flight, sent)];
         let mut burials = Vec::new();
         while let Some(landing) = flights.next().await {

@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::super::append::Appended;
 use super::super::lane::{Lane, Pending};
 use super::super::load;
-use super::{Attempt, Failure, Landing, Prepared, answer, answer_all, fly};
+use super::{Attempt, Failure, Prepared, answer, answer_all, fly};
 use crate::error::Error;
 
 /// A batch that the database refuses, as a whole.
@@ -122,20 +122,14 @@ impl Lane {
             Prepared::Ready(ready) => {
                 let (flight, append) = *ready;
                 let landing = fly(connection, flight, append).await;
-                self.count(&landing);
-                let Landing {
-                    flight,
-                    sent,
-                    confirmed,
-                    ..
-                } = landing;
-                if let Ok(Appended::Yes { heads, epoch }) = sent {
-                    self.unconfirmed &= !confirmed;
-                    let times = self.accept(&flight, &heads, epoch);
-                    return Attempt::Done(flight.reply(&times, epoch, self));
+                match self.take_in(landing) {
+                    Ok(burials) => Attempt::Done(burials),
+                    Err(missed) => {
+                        let (flight, sent) = *missed;
+                        self.state.roll_back();
+                        self.judge(flight.batch, sent).await
+                    }
                 }
-                self.state.roll_back();
-                self.judge(flight.batch, sent).await
             }
         }
     }
