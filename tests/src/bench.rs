@@ -7,7 +7,7 @@ pub mod report;
 pub mod server;
 
 /// Rate and latencies of one measurement.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Figures {
     /// Operations per second.
     pub rate: f64,
