@@ -8,7 +8,6 @@ mod holds;
 mod problem;
 mod release;
 mod spaces;
-mod wakeups;
 
 pub use allocate::{AllocateRequest, AllocateResponse, AllocatedAddress, RangeRequest};
 pub use attachment::{Attachment, OrderToken, Owner};
@@ -24,4 +23,3 @@ pub use spaces::{
     BindClusterRequest, CheckRangesRequest, CheckRangesResponse, Cluster, DeclareSpaceRequest,
     Pool, PoolPage, Space, SpaceMember, SpacePage, Window, WindowCounts, WindowPage,
 };
-pub use wakeups::{Wakeup, WakeupPage};
