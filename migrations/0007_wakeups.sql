@@ -37,8 +37,9 @@ declare
     space int;
     pool cidr;
 begin
-    if jsonb_array_length(wakeups) > 1000 then
-        raise exception 'more than 1000 wake-ups at once' using errcode = 'program_limit_exceeded';
+    if jsonb_typeof(wakeups) is distinct from 'array' or jsonb_array_length(wakeups) > 1000 then
+        raise exception 'not a list of at most 1000 wake-ups'
+            using errcode = 'invalid_parameter_value';
     end if;
     -- Not worth waiting for the standby, which may be away.
     perform set_config('synchronous_commit', 'local', true);

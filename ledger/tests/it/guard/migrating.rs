@@ -50,7 +50,7 @@ async fn the_migrator_runs_the_next_migrations() {
     let database = migrated().await;
     let url = database.url_as(&format!("{}_migrator", database.name()));
     assert_eq!(migrate(&url).await.expect("nothing to do").applied, 0);
-    // The last migration only sets rights, so it can be applied once more.
+    // This migration only sets rights, so it can be applied once more.
     let observer = superuser(&database).await;
     run(&observer, "delete from _sqlx_migrations where version = 6").await;
     assert_eq!(migrate(&url).await.expect("one to do").applied, 1);
