@@ -152,14 +152,15 @@ impl Waiter {
     /// Wait until a look shows other heads. Failed looks show nothing.
     pub(super) async fn changed(&mut self) {
         let known = Arc::clone(&self.heads);
-        match self
-            .seen
-            .wait_for(|seen| !Arc::ptr_eq(&seen.heads, &known))
-            .await
-        {
-            Ok(seen) => self.heads = Arc::clone(&seen.heads),
+        let other = |seen: &Seen| !Arc::ptr_eq(&seen.heads, &known);
+        let next = match self.seen.wait_for(other).await {
+            Ok(seen) => Some(Arc::clone(&seen.heads)),
+            Err(_) => None,
+        };
+        match next {
+            Some(heads) => self.heads = heads,
             // The ledger is gone, and nothing changes any more.
-            Err(_) => std::future::pending().await,
+            None => std::future::pending().await,
         }
     }
 }
