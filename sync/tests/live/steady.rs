@@ -11,7 +11,7 @@ async fn at_rest_only_the_lease_is_written() {
     for pod in ["a", "b", "c"] {
         scene.pod_with_address(pod, &node.name).await;
     }
-    let syncer = Syncer::start(&scene, quick(&scene)).await;
+    let syncer = Syncer::start(&scene, quick(&scene));
     syncer.leads().await;
     syncer.more_passes(2).await;
     let events_before = scene.ledger.events().await.len();
