@@ -15,7 +15,7 @@ fn named<T>(name: &str, make: impl FnOnce(ObjectMeta) -> T) -> T {
     })
 }
 
-async fn make_account(cluster: &Cluster, namespace: &str, name: &str) {
+pub(crate) async fn make_account(cluster: &Cluster, namespace: &str, name: &str) {
     let client = cluster.client().await.unwrap();
     let accounts: Api<ServiceAccount> = Api::namespaced(client, namespace);
     let account = named(name, |metadata| ServiceAccount {

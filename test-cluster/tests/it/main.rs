@@ -3,5 +3,6 @@
 
 mod access;
 mod lifecycle;
+mod proxy;
 mod reports;
 mod support;
