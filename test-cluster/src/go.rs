@@ -45,9 +45,13 @@ impl GoProgram {
     /// # Errors
     /// [`Error::Build`]: no Go, no network for its modules, or they do not compile.
     pub fn build(self) -> Result<PathBuf, Error> {
-        let recipe = self.recipe();
-        cache::get_or_make(&self.module(), &recipe.digest(&self.module())?, |dir| {
-            build::run(&recipe, &self.module(), dir)
+        let (recipe, module) = (self.recipe(), self.module());
+        let root = cache::root().ok_or_else(|| Error::Build {
+            module: module.clone(),
+            reason: "neither XDG_CACHE_HOME nor HOME names a directory to keep it in".to_owned(),
+        })?;
+        cache::get_or_make(&root, &recipe.digest(&module)?, |dir| {
+            build::run(&recipe, &module, dir)
         })
     }
 
