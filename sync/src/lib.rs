@@ -5,4 +5,5 @@
 
 #![warn(missing_docs)]
 
+pub mod crd;
 pub mod diff;
