@@ -27,7 +27,16 @@ fn build() -> Result<PathBuf> {
         .context("the target directory")?
         .to_owned();
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["build", "--quiet", "-p", "ipledger", "-p", "ipledger-api"]);
+    cargo.args([
+        "build",
+        "--quiet",
+        "-p",
+        "ipledger",
+        "-p",
+        "ipledger-api",
+        "-p",
+        "ipledger-sync",
+    ]);
     if directory.ends_with("release") {
         cargo.arg("--release");
     }

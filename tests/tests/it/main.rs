@@ -2,6 +2,7 @@
 
 mod docker;
 mod limits;
+mod outage;
 mod scenario;
 
 use std::io::Write as _;
