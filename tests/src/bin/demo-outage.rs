@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, ensure};
 use e2e::chain::Pod;
 use e2e::outage::{CLUSTER, GRACE, PATIENCE, Site};
-use e2e::scenario::{self, ADDRESS, FIRST_CONTAINER};
+use e2e::scenario::{self, FIRST_CONTAINER};
 use e2e::screen::Screen;
 use e2e::table;
 use serde_json::Value;
