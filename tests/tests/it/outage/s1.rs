@@ -10,6 +10,10 @@ use crate::say_not_run;
 use crate::scenario::may_run;
 
 const NODE: &str = "node-1";
+/// The pod is gone and its node reported after that.
+const BY_HEARTBEAT: &str = "sync: pod not_found, containers node_heartbeat";
+/// The pod is gone and so is the Node.
+const BY_NODE: &str = "sync: pod not_found, containers node_deleted";
 const GIVEN: &str = "10.10.3.30/24";
 
 /// The reporter's steps up to the first pod.
@@ -102,7 +106,7 @@ async fn del_is_lost(api_too: bool, postgres_too: bool) -> Result<()> {
         site.backend.start_api()?;
     }
     site.start_sync()?;
-    second_pod_gets_it(&site, NODE, "pod_gone").await?;
+    second_pod_gets_it(&site, NODE, BY_HEARTBEAT).await?;
     check_evidence(&site)?;
     Ok(())
 }
@@ -183,7 +187,7 @@ async fn s1_with_the_node_gone_and_its_queue() -> Result<()> {
     site.delete("node-2", &other)?;
     site.kubernetes.delete_pod("super-pod3").await?;
     site.kubernetes.delete_node(NODE).await?;
-    second_pod_gets_it(&site, "node-2", "pod_gone").await?;
+    second_pod_gets_it(&site, "node-2", BY_NODE).await?;
     let text = check_evidence(&site)?;
     ensure!(
         text.contains("node"),
@@ -199,7 +203,7 @@ async fn s1_with_the_definition_deleted_first() -> Result<()> {
     site.kubernetes
         .kubectl(&["delete", "network-attachment-definition", "super-net"])?;
     site.kubernetes.delete_pod("super-pod").await?;
-    second_pod_gets_it(&site, NODE, "pod_gone").await?;
+    second_pod_gets_it(&site, NODE, BY_HEARTBEAT).await?;
     check_evidence(&site)?;
     Ok(())
 }
@@ -217,7 +221,7 @@ async fn s1_with_the_pod_completed() -> Result<()> {
         .await?;
     assert_eq!(given, GIVEN);
     let told = story(&site)?;
-    assert_eq!(told.get(1).context("a release")?.3, "pod_finished");
+    assert_eq!(told.get(1).context("a release")?.3, "sync: pod finished, containers terminated");
     check_evidence(&site)?;
     Ok(())
 }
