@@ -53,3 +53,7 @@ image: static ## The container image of docker-compose.yml.
 .PHONY: openapi
 openapi: ## Write docs/openapi.json from the handlers.
 	@cargo run --quiet -p ipledger-api -- openapi > docs/openapi.json
+
+.PHONY: crds
+crds: ## Write deploy/crds from the types in sync/src/crd.
+	@cargo run --quiet -p ipledger-sync --example write-crds -- deploy/crds

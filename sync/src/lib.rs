@@ -5,5 +5,6 @@
 
 #![warn(missing_docs)]
 
+pub mod crd;
 pub mod diff;
 pub mod project;

@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 mod case;
+mod crd;
 mod history;
 mod monotone;
 mod pass;
