@@ -77,7 +77,10 @@ impl<'a> Content<'a> {
             Content::Reservation(entry) => entry.add_to(&mut hash),
         }
         let bytes = hash.finalize();
-        bytes[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+        bytes[..8]
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect()
     }
 }
 

@@ -122,10 +122,12 @@ pub fn discrepancies(
             }]
         }
         (None, Some(StoredContent::Reservation(_))) => {
-            let object = found.and_then(Content::stored).map(|content| match content {
-                Content::Reservation(entry) => entry.to_string(),
-                Content::Pool { .. } => String::new(),
-            });
+            let object = found
+                .and_then(Content::stored)
+                .map(|content| match content {
+                    Content::Reservation(entry) => entry.to_string(),
+                    Content::Pool { .. } => String::new(),
+                });
             vec![Discrepancy {
                 entry: "spec".to_owned(),
                 object,
@@ -171,9 +173,7 @@ fn pool_discrepancies(
             });
         }
     }
-    let wanted = |key: &str| {
-        matches!(desired, Some(DesiredObject::Pool(pool)) if pool.entries.contains_key(key))
-    };
+    let wanted = |key: &str| matches!(desired, Some(DesiredObject::Pool(pool)) if pool.entries.contains_key(key));
     let foreign = shown.iter().filter(|(key, _)| !wanted(key));
     all.extend(foreign.map(|(key, entry)| Discrepancy {
         entry: (*key).to_owned(),

@@ -120,7 +120,15 @@ mod tests {
             assert!(is_object_name(name), "{name}");
         }
         let long = "a".repeat(254);
-        for name in ["---126", "--1", "Blue-10.0.0.1", "a_b-10.0.0.1", "", "a..b", &long] {
+        for name in [
+            "---126",
+            "--1",
+            "Blue-10.0.0.1",
+            "a_b-10.0.0.1",
+            "",
+            "a..b",
+            &long,
+        ] {
             assert!(!is_object_name(name), "{name}");
         }
     }

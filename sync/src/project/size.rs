@@ -16,11 +16,7 @@ const KEY_COPIES: usize = 3;
 /// What one entry adds to an object at most, in bytes.
 #[must_use]
 pub fn entry_bytes(key: &str, container_id: &str, podref: &str, ifname: &str) -> usize {
-    ENTRY_OVERHEAD_BYTES
-        + KEY_COPIES * key.len()
-        + container_id.len()
-        + podref.len()
-        + ifname.len()
+    ENTRY_OVERHEAD_BYTES + KEY_COPIES * key.len() + container_id.len() + podref.len() + ifname.len()
 }
 
 #[cfg(test)]

@@ -6,4 +6,5 @@ mod crd;
 mod history;
 mod monotone;
 mod pass;
+mod project;
 mod table;
