@@ -1,6 +1,7 @@
 //! From a reading to the exact set of objects.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -168,11 +169,16 @@ impl<'a> Desired<'a> {
         if !is_object_name(&key.name) {
             let problem = Unprojectable::Name(key.to_string(), space.to_owned());
             self.unprojectable.push(problem);
-        } else if self.objects.contains_key(&key) {
-            let problem = Unprojectable::Taken(key.to_string(), space.to_owned());
-            self.unprojectable.push(problem);
-        } else {
-            self.objects.insert(key, object);
+            return;
+        }
+        match self.objects.entry(key) {
+            Entry::Vacant(place) => {
+                place.insert(object);
+            }
+            Entry::Occupied(taken) => {
+                let problem = Unprojectable::Taken(taken.key().to_string(), space.to_owned());
+                self.unprojectable.push(problem);
+            }
         }
     }
 
