@@ -7,4 +7,5 @@
 
 pub mod crd;
 pub mod diff;
+pub mod import;
 pub mod project;
