@@ -96,6 +96,7 @@ async fn hold_step_mismatch() {
 
 fn entry(address: &str) -> Import {
     Import {
+        cluster_uid: None,
         space: SpaceSelector {
             cluster: "prod".to_owned(),
             network_name: String::new(),
