@@ -1,0 +1,7 @@
+//! A real API server: what is started, under whose rights, how it ends, and each fault.
+#![cfg(test)]
+
+mod access;
+mod lifecycle;
+mod reports;
+mod support;
