@@ -16,7 +16,7 @@ pub use paging::{EventFilter, HoldFilter, HoldReading, PoolReading, WindowReadin
 
 use crate::outcome::decode;
 use crate::types::{
-    BindClusterRequest, Cluster, ImportRequest, ImportResponse, ReleaseHoldRequest,
+    BindClusterRequest, ChangePage, Cluster, ImportRequest, ImportResponse, ReleaseHoldRequest,
     ReleaseHoldResponse, WakeupPage,
 };
 use crate::{ApiAddress, Budget, ClientError, header, target};
@@ -150,15 +150,38 @@ impl Client {
         after: u64,
         wait: Duration,
     ) -> Result<WakeupPage, ClientError> {
-        let (after, seconds) = (after.to_string(), wait.as_secs().to_string());
-        let target = target::with_query(
-            "/v1/wakeups",
-            [
-                ("cluster", cluster),
-                ("after", after.as_str()),
-                ("wait_seconds", seconds.as_str()),
-            ],
-        );
+        let after = after.to_string();
+        self.poll("/v1/wakeups", cluster, Some(("after", &after)), wait)
+            .await
+    }
+
+    /// `GET /v1/changes`: waits until the heads of the cluster's spaces differ from those that
+    /// `since` stands for (`next` of the answer before), or the time is over. Without `since` it
+    /// answers at once. Each address is asked at most once.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn changes(
+        &self,
+        cluster: &str,
+        since: Option<&str>,
+        wait: Duration,
+    ) -> Result<ChangePage, ClientError> {
+        let since = since.map(|since| ("since", since));
+        self.poll("/v1/changes", cluster, since, wait).await
+    }
+
+    /// A long poll.
+    async fn poll<A: DeserializeOwned>(
+        &self,
+        path: &str,
+        cluster: &str,
+        behind: Option<(&'static str, &str)>,
+        wait: Duration,
+    ) -> Result<A, ClientError> {
+        let seconds = wait.as_secs().to_string();
+        let fixed = [("cluster", cluster), ("wait_seconds", seconds.as_str())];
+        let target = target::with_query(path, fixed.into_iter().chain(behind));
         let budget = Budget::within(wait + POLL_MARGIN).one_round();
         let request = Request::get(&target).within(wait + POLL_MARGIN);
         decode(&self.call(&request, budget).await?)

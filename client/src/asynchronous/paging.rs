@@ -6,7 +6,8 @@ use serde::de::DeserializeOwned;
 
 use super::Client;
 use crate::types::{
-    Event, EventPage, Hold, HoldPage, Pool, PoolPage, Space, SpacePage, Window, WindowPage,
+    ClusterPage, ClusterState, Event, EventPage, Hold, HoldPage, Pool, PoolPage, Space, SpacePage,
+    Window, WindowPage,
 };
 use crate::{Budget, ClientError, target};
 
@@ -75,6 +76,24 @@ impl Client {
         filter: &HoldFilter,
         budget: Budget,
     ) -> Result<HoldReading, ClientError> {
+        let mut holds = Vec::new();
+        let as_of = self
+            .each_hold(filter, budget, |hold| holds.push(hold))
+            .await?;
+        Ok(HoldReading { holds, as_of })
+    }
+
+    /// The same hold by hold, for readers that keep less of each. Answers with the positions.
+    /// What was taken before an error is of no use.
+    ///
+    /// # Errors
+    /// As for [`Client::holds`].
+    pub async fn each_hold(
+        &self,
+        filter: &HoldFilter,
+        budget: Budget,
+        mut take: impl FnMut(Hold),
+    ) -> Result<BTreeMap<String, u64>, ClientError> {
         let as_of = filter.as_of.map(|seq| seq.to_string());
         let parameters = [
             ("space", filter.space.as_deref()),
@@ -82,7 +101,7 @@ impl Client {
             ("cluster", filter.cluster.as_deref()),
             ("limit", Some(PAGE)),
         ];
-        let (mut holds, mut as_of) = (Vec::new(), BTreeMap::new());
+        let mut as_of = BTreeMap::new();
         let mut torn = None;
         self.pages("/v1/holds", &parameters, budget, |page: HoldPage| {
             for (space, seq) in page.as_of {
@@ -90,17 +109,32 @@ impl Client {
                     torn = Some(space);
                 }
             }
-            holds.extend(page.holds);
+            page.holds.into_iter().for_each(&mut take);
             page.next
         })
         .await?;
         match torn {
-            None => Ok(HoldReading { holds, as_of }),
+            None => Ok(as_of),
             Some(space) => Err(ClientError::Protocol {
                 address: "the API".to_owned(),
                 reason: format!("the pages of one reading show {space} at two positions"),
             }),
         }
+    }
+
+    /// `GET /v1/clusters`, all pages, in order of name.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn clusters(&self, budget: Budget) -> Result<Vec<ClusterState>, ClientError> {
+        let mut clusters = Vec::new();
+        let parameters = [("limit", Some(PAGE))];
+        self.pages("/v1/clusters", &parameters, budget, |page: ClusterPage| {
+            clusters.extend(page.clusters);
+            page.next
+        })
+        .await?;
+        Ok(clusters)
     }
 
     /// `GET /v1/spaces`, all pages, in order of name.

@@ -213,7 +213,7 @@ async fn a_long_poll_outlives_the_usual_attempt() {
     assert_eq!(page.next, 3);
     let first = &server.requests()[0];
     assert!(
-        first.starts_with("GET /v1/wakeups?cluster=prod&after=3&wait_seconds=25 "),
+        first.starts_with("GET /v1/wakeups?cluster=prod&wait_seconds=25&after=3 "),
         "{first}"
     );
 }
