@@ -5,7 +5,9 @@
 
 #![warn(missing_docs)]
 
+pub mod clock;
 pub mod crd;
+pub mod cut_over;
 pub mod diff;
 pub mod import;
 pub mod project;

@@ -20,6 +20,9 @@ use super::pods::{PodFacts, Pods};
 pub struct Choices {
     /// Name of the cluster in the ledger.
     pub cluster: String,
+    /// UID of the cluster's `kube-system` namespace, when known: the ledger refuses an import
+    /// from another cluster under this name.
+    pub cluster_uid: Option<String>,
     /// Import entries whose pod is gone as well. They are as held as any, and because nothing is
     /// known of their node they end only by hand.
     pub keep_gone: bool,
@@ -325,6 +328,7 @@ impl<'a> Judge<'a> {
         });
         let request = ImportRequest {
             cluster: self.choices.cluster.clone(),
+            cluster_uid: self.choices.cluster_uid.clone(),
             network_name: (!network.is_empty()).then(|| network.to_owned()),
             enable_overlapping_ranges: self.definitions.is_overlapping(network, range),
             range: range.to_string(),

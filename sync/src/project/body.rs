@@ -16,7 +16,7 @@ pub const CONTENT_ANNOTATION: &str = "ipledger/content";
 pub const OMITTED_ANNOTATION: &str = "ipledger/omitted";
 
 /// Group and version of both kinds.
-const API_VERSION: &str = "whereabouts.cni.cncf.io/v1alpha1";
+pub(super) const API_VERSION: &str = "whereabouts.cni.cncf.io/v1alpha1";
 
 /// Body of a server-side apply: exactly the fields that are to be ours. With a resource version
 /// the API server refuses it if the object has changed since.

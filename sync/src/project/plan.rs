@@ -1,7 +1,7 @@
 //! From what is wanted and what is stored to the writes that are left to do.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::body::{self, Surplus};
@@ -93,7 +93,7 @@ impl Cause {
     }
 }
 
-/// The writes that make the stored objects show what is wanted. `written` names the objects that
+/// The writes that make the stored objects show what is wanted. `was_ours` tells the objects that
 /// this process has seen there as its own: one of them that is absent was deleted by somebody.
 ///
 /// A pool without holds is kept and emptied, as whereabouts keeps it; a reservation without a hold
@@ -102,7 +102,7 @@ impl Cause {
 pub fn plan<'a>(
     desired: &'a Desired<'a>,
     stored: &StoredObjects,
-    written: &BTreeSet<ObjectKey>,
+    was_ours: impl Fn(&ObjectKey) -> bool,
 ) -> Plan<'a> {
     let mut plan = Plan::default();
     for (key, object) in &desired.objects {
@@ -111,7 +111,7 @@ pub fn plan<'a>(
                 key: key.clone(),
                 action: Action::Apply(Cow::Borrowed(object)),
                 guard: None,
-                cause: if written.contains(key) {
+                cause: if was_ours(key) {
                     Cause::Deleted
                 } else {
                     Cause::Created

@@ -43,6 +43,7 @@ spec:
 fn choices() -> Choices {
     Choices {
         cluster: "prod".to_owned(),
+        cluster_uid: None,
         keep_gone: false,
         read_at: "2026-11-30T07:42:00Z".parse().unwrap(),
     }

@@ -14,7 +14,7 @@ use super::sample::{CONTAINER, any_reading, hold, outage, reading, space};
 
 /// The bodies that are applied to an empty cluster, by kind and name.
 fn bodies(desired: &Desired<'_>) -> BTreeMap<String, Value> {
-    let plan = plan(desired, &StoredObjects::new(), &BTreeSet::new());
+    let plan = plan(desired, &StoredObjects::new(), |_| false);
     let body = |write: &ipledger_sync::project::ObjectWrite<'_>| {
         assert!(matches!(write.action, Action::Apply(_)));
         (write.key.to_string(), write.body("kube-system").unwrap())
