@@ -12,10 +12,16 @@ mod entries;
 mod evidence;
 mod finding;
 mod inventory;
+mod live;
 mod pods;
+mod report;
+mod submit;
 
 pub use analysis::{Analysis, Choices, Importable, analyse};
 pub use definitions::Definitions;
 pub use finding::{Finding, FindingKind, Outcome};
 pub use inventory::{Inventory, ReadError, SourceObject};
+pub use live::{LiveError, read_cluster};
 pub use pods::{NodeFacts, PodFacts, PodName, Pods};
+pub use report::Report;
+pub use submit::{Refused, SubmitError, Submitted, submit};

@@ -33,6 +33,7 @@ pub mod reclaim;
 pub mod rights;
 pub mod run;
 mod serve;
+mod table;
 mod telling;
 pub mod window;
 mod words;

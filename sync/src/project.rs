@@ -52,6 +52,7 @@ pub use run::{ProjectError, ProjectionSettings, ProjectionWorld, Projector};
 pub use size::{LARGEST_POOL_BYTES, entry_bytes};
 pub use store::ObjectStore;
 pub use stored::{Stored, StoredContent, StoredEntry, key_of};
+pub(crate) use writer::read_error;
 pub use writer::{WriteError, Writer, Written, resource};
 
 /// The two kinds of objects.

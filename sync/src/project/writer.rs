@@ -75,20 +75,21 @@ impl WriteError {
             WriteError::Other(_) => "api_server",
         }
     }
+}
 
-    fn of(error: kube::Error) -> WriteError {
-        let kube::Error::Api(status) = &error else {
-            return WriteError::Other(Box::new(error));
-        };
-        let message = status.message.clone();
-        match status.code {
-            403 => WriteError::Forbidden(message),
-            404 => WriteError::NotDefined,
-            422 => WriteError::Invalid(message),
-            413 => WriteError::TooLarge(message),
-            _ if message.contains("too large") => WriteError::TooLarge(message),
-            _ => WriteError::Other(Box::new(error)),
-        }
+/// What a failed request of the API server comes to.
+pub(crate) fn read_error(error: kube::Error) -> WriteError {
+    let kube::Error::Api(status) = &error else {
+        return WriteError::Other(Box::new(error));
+    };
+    let message = status.message.clone();
+    match status.code {
+        403 => WriteError::Forbidden(message),
+        404 => WriteError::NotDefined,
+        422 => WriteError::Invalid(message),
+        413 => WriteError::TooLarge(message),
+        _ if message.contains("too large") => WriteError::TooLarge(message),
+        _ => WriteError::Other(Box::new(error)),
     }
 }
 
@@ -160,9 +161,7 @@ impl Writer {
         let mut parameters = ListParams::default().limit(PAGE);
         loop {
             let page = timeout(PATIENCE, self.api(kind).list(&parameters)).await;
-            let page = page
-                .map_err(|_| WriteError::Late)?
-                .map_err(WriteError::of)?;
+            let page = page.map_err(|_| WriteError::Late)?.map_err(read_error)?;
             page.items.into_iter().for_each(&mut take);
             match page.metadata.continue_.filter(|token| !token.is_empty()) {
                 None => return Ok(()),
@@ -207,7 +206,7 @@ impl Writer {
             Err(error) if is_missing(&error) && write.guard.is_some() => {
                 self.look(&write.key).await
             }
-            Err(error) => Err(WriteError::of(error)),
+            Err(error) => Err(read_error(error)),
         }
     }
 
@@ -225,13 +224,13 @@ impl Writer {
             Ok(_) => Ok(Written::Gone),
             Err(error) if is_missing(&error) => Ok(Written::Gone),
             Err(error) if was_overtaken(&error) => self.look(&write.key).await,
-            Err(error) => Err(WriteError::of(error)),
+            Err(error) => Err(read_error(error)),
         }
     }
 
     async fn look(&self, key: &ObjectKey) -> Result<Written, WriteError> {
         let object = self.api(key.kind).get_opt(&key.name).await;
-        let object = object.map_err(WriteError::of)?;
+        let object = object.map_err(read_error)?;
         Ok(Written::Overtaken(object.map(Box::new)))
     }
 }
