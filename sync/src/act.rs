@@ -140,6 +140,8 @@ fn request(evidence: &Evidence) -> ReleaseHoldRequest {
         step: key.step,
         reason: reason(evidence),
         evidence: as_object(evidence),
+        // Refused if the name was bound to another cluster after all.
+        cluster_uid: Some(evidence.observation.cluster.uid().to_owned()),
         deadline_ms: None,
         claimed_at: None,
     }

@@ -89,7 +89,7 @@ mod tests {
         }
     }
 
-    fn object(changes: serde_json::Value) -> core::Pod {
+    fn object(changes: &serde_json::Value) -> core::Pod {
         let mut pod = serde_json::json!({
             "apiVersion": "v1", "kind": "Pod",
             "metadata": {
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn every_container_of_the_spec_has_a_state() {
-        let pod = pod(&asked(), object(serde_json::json!({}))).unwrap();
+        let pod = pod(&asked(), object(&serde_json::json!({}))).unwrap();
         assert_eq!(pod.phase, Phase::Failed);
         assert_eq!(pod.mirror_of.as_deref(), Some("static-1"));
         let states: Vec<_> = pod.containers.into_iter().collect();
@@ -149,7 +149,7 @@ mod tests {
             serde_json::json!({"/spec": null}),
             serde_json::json!({"/status": null}),
         ] {
-            assert_eq!(pod(&asked(), object(change.clone())), None, "{change}");
+            assert_eq!(pod(&asked(), object(&change)), None, "{change}");
         }
     }
 }

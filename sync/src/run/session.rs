@@ -15,9 +15,8 @@ use crate::act::Releaser;
 use crate::config::RunConfig;
 use crate::identity::FirstContact;
 use crate::lease::Held;
-use crate::metrics::{Metrics, PassLabels, ReasonLabels};
+use crate::metrics::Metrics;
 use crate::observe::Watches;
-use crate::obstacle::Obstacle;
 use crate::pass::{Focus, Look, Looker, Outside};
 use crate::window::Window;
 
