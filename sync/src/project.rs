@@ -6,8 +6,8 @@
 //! API server stores and says what to write. These are pure. Nothing that is read from an object
 //! ever becomes a hold: an entry that the ledger does not know is removed and reported.
 //!
-//! [`Projector`] does it: it follows the ledger and the objects, and writes if it may
-//! ([`permission`]).
+//! [`Projector`] does it: it follows the ledger and the objects, and writes unless
+//! something speaks against it ([`Withheld`]).
 
 mod body;
 mod compare;
@@ -41,7 +41,6 @@ pub use names::{
 pub use pass::PassReport;
 pub use permission::{
     PermissionError, ProjectionMode, Withheld, check_identity, cluster_state, kube_system_uid,
-    permission,
 };
 pub use plan::{Action, Cause, Guard, ObjectWrite, Plan, StoredObjects, plan};
 pub use reading::{HeldAddress, Reading, ReadingError, SpaceReading};

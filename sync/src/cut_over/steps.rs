@@ -9,7 +9,7 @@ use ipledger_client::{Budget, ClientError};
 use serde::Serialize;
 
 use super::incumbent::{Workload, incumbent_workloads};
-use super::status::{Missing, Status, closed_for, status};
+use super::status::{Missing, Status, closed_for, spell, status};
 use crate::clock::SharedClock;
 use crate::import::{LiveError, Report, SubmitError, submit};
 use crate::project::{
@@ -124,6 +124,41 @@ pub struct HandedBack {
     pub objects: usize,
     /// How many writes it took.
     pub writes: usize,
+}
+
+impl Opened {
+    /// For people.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut text = self.import.as_ref().map(Report::text).unwrap_or_default();
+        if !self.opened {
+            return text + &self.status.text();
+        }
+        let cluster = &self.status.cluster;
+        text.push_str(&format!("the gate of cluster {cluster} is open\n"));
+        if let Some(seconds) = self.closed_for_seconds {
+            text.push_str(&format!("ADDs were turned away for {}\n", spell(seconds)));
+        }
+        text
+    }
+}
+
+impl HandedBack {
+    /// For people.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let positions = self.as_of.iter();
+        let positions: Vec<String> = positions
+            .map(|(space, seq)| format!("{space}@{seq}"))
+            .collect();
+        format!(
+            "{} objects show the ledger as of {} ({} writes)\nthe nodes may be given back to \
+             whereabouts now; keep the gate closed\n",
+            self.objects,
+            positions.join(", "),
+            self.writes
+        )
+    }
 }
 
 /// Closes the gate: no ADD is answered with an address from now on. The name of the cluster is

@@ -8,6 +8,7 @@ use super::discrepancy::{Discrepancy, discrepancies};
 use super::plan::{Cause, StoredObjects, plan};
 use super::reading::Reading;
 use super::render::render;
+use crate::table::table;
 
 /// All differences, at one position per space.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -63,6 +64,52 @@ impl Comparison {
                 .collect(),
             unreadable: unreadable.collect(),
         }
+    }
+
+    /// A table of the differences, and a line that sums them up.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let rows: Vec<[String; 4]> = self
+            .differences
+            .iter()
+            .flat_map(|object| {
+                object.entries.iter().map(|entry| {
+                    let held = entry.ledger.as_ref().map(|fact| {
+                        format!("{} {} {}", fact.podref, fact.ifname, fact.container_id)
+                    });
+                    let or_nothing = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+                    [
+                        object.object.clone(),
+                        entry.entry.clone(),
+                        or_nothing(entry.object.clone()),
+                        or_nothing(held),
+                    ]
+                })
+            })
+            .collect();
+        let mut text = match rows.is_empty() {
+            true => String::new(),
+            false => {
+                table(
+                    ["OBJECT", "ENTRY", "THE OBJECT SHOWS", "THE LEDGER SAYS"],
+                    &rows,
+                ) + "\n"
+            }
+        };
+        for (object, why) in &self.unreadable {
+            text.push_str(&format!("{object} cannot be read: {why}\n"));
+        }
+        let positions = self.as_of.iter();
+        let positions: Vec<String> = positions
+            .map(|(space, seq)| format!("{space}@{seq}"))
+            .collect();
+        text.push_str(&format!(
+            "{} objects show the ledger's holds as of {}; {} differ\n",
+            self.objects,
+            positions.join(", "),
+            self.differences.len()
+        ));
+        text
     }
 
     /// Whether every object shows exactly what the ledger says.

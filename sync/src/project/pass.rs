@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use futures_util::{StreamExt as _, stream};
+use futures_util::{FutureExt as _, StreamExt as _, stream};
 
 use super::ObjectKey;
 use super::discrepancy::discrepancies;
 use super::metrics::{ProjectionMetrics, WriteLabels, count};
-use super::permission::{PermissionError, Withheld};
+use super::permission::{PermissionError, Permit, Withheld};
 use super::plan::{Action, Cause, ObjectWrite, Plan, plan};
 use super::render::Desired;
 use super::store::ObjectStore;
@@ -65,12 +65,12 @@ struct Rounds {
 }
 
 impl Hands<'_> {
-    /// Plans and writes until nothing is left. `may_write` is asked before the first write and
-    /// again from time to time.
+    /// Plans and writes until nothing is left. The permit is asked before the first write and again
+    /// from time to time.
     pub(super) async fn put_right(
         &mut self,
         desired: &Desired<'_>,
-        may_write: impl AsyncFn(&ObjectStore) -> Result<Result<(), Withheld>, PermissionError>,
+        permit: &Permit<'_>,
     ) -> Result<PassReport, PermissionError> {
         let mut rounds = Rounds::default();
         for _ in 0..MOST_ROUNDS {
@@ -79,7 +79,7 @@ impl Hands<'_> {
                 break;
             }
             for writes in plan.writes.chunks(WRITES_PER_PERMISSION) {
-                if let Err(withheld) = may_write(self.store).await? {
+                if let Err(withheld) = permit.may_write(self.store.objects()).await? {
                     rounds.report.withheld = Some(withheld);
                     break;
                 }
@@ -122,10 +122,11 @@ impl Hands<'_> {
             .iter()
             .filter_map(|write| Some((write.key.clone(), self.deed(desired, write, rounds)?)))
             .collect();
-        let writer = self.writer;
-        let mut results = stream::iter(writes)
-            .map(async |write| (write, writer.write(write).await))
-            .buffer_unordered(self.writes_at_once);
+        let requests: Vec<_> = writes
+            .iter()
+            .map(|write| self.writer.write_and_name(write).boxed())
+            .collect();
+        let mut results = stream::iter(requests).buffer_unordered(self.writes_at_once);
         let mut done = Vec::new();
         while let Some((write, result)) = results.next().await {
             let deed = deeds.remove(&write.key);

@@ -131,40 +131,63 @@ fn by_objects(stored: &StoredObjects) -> Option<Result<(), Withheld>> {
     foreign.map(|(key, _)| Err(Withheld::ForeignObjects(key.to_string())))
 }
 
-/// Asks for permission to write, for one pass: of the setting, the gate, the cluster's identity,
-/// and, as long as the gate was never used, of what is in the cluster. While whereabouts gives out
-/// addresses from the objects, taking one of its entries out would give an address to two pods.
-///
-/// # Errors
-/// Something could not be read; then nothing may be written either.
-pub async fn permission(
-    mode: ProjectionMode,
-    cluster: &str,
-    stored: &StoredObjects,
-    ledger: &Client,
-    kube: &kube::Client,
-) -> Result<Result<(), Withheld>, PermissionError> {
-    let state = cluster_state(cluster, ledger).await?;
-    if let Err(withheld) = check_identity(cluster, state.as_ref(), kube).await? {
-        return Ok(Err(withheld));
+/// By whose leave objects are written.
+pub(super) enum Permit<'a> {
+    /// It is asked for: of the setting, the gate, the cluster's identity, and, as long as the gate
+    /// was never used, of what is in the cluster. While whereabouts gives out addresses from the
+    /// objects, taking one of its entries out would give an address to two pods.
+    Ask {
+        mode: ProjectionMode,
+        cluster: &'a str,
+        ledger: &'a Client,
+        kube: &'a kube::Client,
+    },
+    /// The cut-over has seen to it.
+    Granted,
+}
+
+impl Permit<'_> {
+    /// Whether objects may be written now, given what is stored. An error means that it cannot be
+    /// told; then nothing may be written either.
+    pub(super) async fn may_write(
+        &self,
+        stored: &StoredObjects,
+    ) -> Result<Result<(), Withheld>, PermissionError> {
+        let Permit::Ask {
+            mode,
+            cluster,
+            ledger,
+            kube,
+        } = self
+        else {
+            return Ok(Ok(()));
+        };
+        let state = cluster_state(cluster, ledger).await?;
+        if let Err(withheld) = check_identity(cluster, state.as_ref(), kube).await? {
+            return Ok(Err(withheld));
+        }
+        let gate = state.map_or_else(never_used, |state| state.gate);
+        if let Some(answer) = by_gate(*mode, &gate).or_else(|| by_objects(stored)) {
+            return Ok(answer);
+        }
+        let running = cut_over::incumbent_workloads(kube).await;
+        let running = running.map_err(|error| {
+            PermissionError::Kube("Deployments and DaemonSets", Box::new(error))
+        })?;
+        Ok(match running.first().map(Workload::to_string) {
+            Some(workload) => Err(Withheld::IncumbentRuns(workload)),
+            None => Ok(()),
+        })
     }
-    let gate = state.map(|state| state.gate);
-    let gate = gate.unwrap_or(Gate {
+}
+
+fn never_used() -> Gate {
+    Gate {
         closed: false,
         reason: None,
         since: None,
         seq: None,
-    });
-    if let Some(answer) = by_gate(mode, &gate).or_else(|| by_objects(stored)) {
-        return Ok(answer);
     }
-    let running = cut_over::incumbent_workloads(kube)
-        .await
-        .map_err(|error| PermissionError::Kube("Deployments and DaemonSets", Box::new(error)))?;
-    Ok(match running.first().map(Workload::to_string) {
-        Some(workload) => Err(Withheld::IncumbentRuns(workload)),
-        None => Ok(()),
-    })
 }
 
 /// The cluster as the ledger knows it.

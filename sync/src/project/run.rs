@@ -17,7 +17,7 @@ use super::ObjectKind;
 use super::follow::{FollowError, Follower, positions_behind};
 use super::metrics::ProjectionMetrics;
 use super::pass::{Hands, PassReport};
-use super::permission::{PermissionError, ProjectionMode, permission};
+use super::permission::{PermissionError, Permit, ProjectionMode};
 use super::render::render;
 use super::store::ObjectStore;
 use super::tell::{Teller, Told};
@@ -269,27 +269,24 @@ impl Projector {
 
     /// Reads what is new in the ledger, and puts right what differs.
     async fn pass(&mut self, heads: &[SpaceHead]) -> Result<PassReport, ProjectError> {
-        let ledger = Arc::clone(&self.world.ledger);
-        self.follower.catch_up(&ledger, heads).await?;
-        let (mode, cluster) = (self.settings.mode, self.settings.cluster.clone());
-        let kube = self.world.kube.clone();
-        let may_write = async |store: &ObjectStore| {
-            permission(mode, &cluster, store.objects(), &ledger, &kube).await
-        };
-        self.put_right(may_write).await
+        self.follower.catch_up(&self.world.ledger, heads).await?;
+        self.put_right(false).await
     }
 
-    async fn put_right(
-        &mut self,
-        may_write: impl AsyncFn(
-            &ObjectStore,
-        )
-            -> Result<Result<(), super::permission::Withheld>, PermissionError>,
-    ) -> Result<PassReport, ProjectError> {
+    async fn put_right(&mut self, is_granted: bool) -> Result<PassReport, ProjectError> {
         let Some(reading) = self.follower.reading() else {
             return Ok(PassReport::default());
         };
         let desired = render(reading);
+        let permit = match is_granted {
+            true => Permit::Granted,
+            false => Permit::Ask {
+                mode: self.settings.mode,
+                cluster: &self.settings.cluster,
+                ledger: &self.world.ledger,
+                kube: &self.world.kube,
+            },
+        };
         let mut hands = Hands {
             writer: &self.writer,
             teller: &self.teller,
@@ -298,7 +295,7 @@ impl Projector {
             told: &mut self.told,
             writes_at_once: self.settings.writes_at_once,
         };
-        Ok(hands.put_right(&desired, may_write).await?)
+        Ok(hands.put_right(&desired, &permit).await?)
     }
 
     /// Lists the objects, reads the ledger, and makes one pass, whatever the setting and the gate
@@ -307,13 +304,8 @@ impl Projector {
     /// # Errors
     /// See [`ProjectError`].
     pub async fn settle(&mut self) -> Result<PassReport, ProjectError> {
-        self.list().await?;
-        let ledger = Arc::clone(&self.world.ledger);
-        let changes = ledger
-            .changes(&self.settings.cluster, None, Duration::ZERO)
-            .await?;
-        self.follower.catch_up(&ledger, &changes.heads).await?;
-        self.put_right(async |_: &ObjectStore| Ok(Ok(()))).await
+        self.read_everything().await?;
+        self.put_right(true).await
     }
 
     /// Reads everything and says what differs; nothing is written.
@@ -321,12 +313,7 @@ impl Projector {
     /// # Errors
     /// See [`ProjectError`].
     pub async fn compare(&mut self) -> Result<super::Comparison, ProjectError> {
-        self.list().await?;
-        let ledger = Arc::clone(&self.world.ledger);
-        let changes = ledger
-            .changes(&self.settings.cluster, None, Duration::ZERO)
-            .await?;
-        self.follower.catch_up(&ledger, &changes.heads).await?;
+        self.read_everything().await?;
         let objects = self.store.objects();
         Ok(self
             .follower
@@ -334,6 +321,14 @@ impl Projector {
             .map_or_else(super::Comparison::default, |reading| {
                 super::Comparison::of(reading, objects)
             }))
+    }
+
+    async fn read_everything(&mut self) -> Result<(), ProjectError> {
+        self.list().await?;
+        let ledger = &self.world.ledger;
+        let cluster = &self.settings.cluster;
+        let changes = ledger.changes(cluster, None, Duration::ZERO).await?;
+        Ok(self.follower.catch_up(ledger, &changes.heads).await?)
     }
 
     async fn list(&mut self) -> Result<(), ProjectError> {

@@ -181,6 +181,14 @@ impl Writer {
             .map_err(|_| WriteError::Late)?
     }
 
+    /// The write beside its outcome.
+    pub(super) async fn write_and_name<'w, 'd>(
+        &self,
+        write: &'w ObjectWrite<'d>,
+    ) -> (&'w ObjectWrite<'d>, Result<Written, WriteError>) {
+        (write, self.write(write).await)
+    }
+
     async fn try_write(&self, write: &ObjectWrite<'_>) -> Result<Written, WriteError> {
         let api = self.api(write.key.kind);
         let name = write.key.name.as_str();
