@@ -45,10 +45,10 @@ pub struct Missing {
 }
 
 impl Missing {
-    pub(super) fn new(kind: &'static str, what: impl ToString, remedy: &'static str) -> Missing {
+    pub(super) fn new(kind: &'static str, what: impl Into<String>, remedy: &'static str) -> Missing {
         Missing {
             kind,
-            what: what.to_string(),
+            what: what.into(),
             remedy,
         }
     }

@@ -57,7 +57,7 @@ pub async fn read_cluster(
             None => Api::all_with(client.clone(), &resource),
         };
         read_all(&api, &resource, is_needed, |object| {
-            inventory.add(object, "cluster")
+            inventory.add(object, "cluster");
         })
         .await?;
     }
@@ -79,7 +79,7 @@ pub async fn read_cluster(
     for (resource, is_needed) in elsewhere {
         let api = Api::all_with(client.clone(), &resource);
         read_all(&api, &resource, is_needed, |object| {
-            inventory.add(object, "cluster")
+            inventory.add(object, "cluster");
         })
         .await?;
     }

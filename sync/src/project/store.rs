@@ -70,10 +70,11 @@ impl ObjectStore {
     pub fn put(&mut self, kind: ObjectKind, object: &DynamicObject) -> bool {
         let key = key_of(kind, object);
         let stored = Stored::read(kind, object);
-        if let Some(known) = self.objects.get(&key) {
-            if known.uid == stored.uid && !is_later(&stored, known) {
-                return false;
-            }
+        if let Some(known) = self.objects.get(&key)
+            && known.uid == stored.uid
+            && !is_later(&stored, known)
+        {
+            return false;
         }
         if stored.digest.is_some() {
             self.written.insert(key.clone(), stored.uid.clone());
