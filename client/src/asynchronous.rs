@@ -16,8 +16,8 @@ pub use paging::{EventFilter, HoldFilter, HoldReading, PoolReading, WindowReadin
 
 use crate::outcome::decode;
 use crate::types::{
-    BindClusterRequest, ChangePage, Cluster, ImportRequest, ImportResponse, ReleaseHoldRequest,
-    ReleaseHoldResponse, WakeupPage,
+    BindClusterRequest, ChangePage, Cluster, DeclareSpaceRequest, GateRequest, GateResponse,
+    ImportRequest, ImportResponse, ReleaseHoldRequest, ReleaseHoldResponse, Space, WakeupPage,
 };
 use crate::{ApiAddress, Budget, ClientError, header, target};
 use call::{Peer, Request};
@@ -103,6 +103,35 @@ impl Client {
         };
         let encode = |_| to_json(&body);
         decode(&self.call(&Request::post(&target, &encode), budget).await?)
+    }
+
+    /// `POST /v1/clusters/{cluster}/gate`: closes or opens the gate of a cluster.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn set_gate(
+        &self,
+        cluster: &str,
+        request: &GateRequest,
+        budget: Budget,
+    ) -> Result<GateResponse, ClientError> {
+        let target = format!("/v1/clusters/{}/gate", target::encode(cluster));
+        let encode = |_| to_json(request);
+        decode(&self.call(&Request::post(&target, &encode), budget).await?)
+    }
+
+    /// `POST /v1/spaces`: declares a space that several clusters share.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn declare_space(
+        &self,
+        request: &DeclareSpaceRequest,
+        budget: Budget,
+    ) -> Result<Space, ClientError> {
+        let encode = |_| to_json(request);
+        let request = Request::post("/v1/spaces", &encode);
+        decode(&self.call(&request, budget).await?)
     }
 
     /// `POST /v1/holds/release`. The request's `deadline_ms` is set to the time that the attempt

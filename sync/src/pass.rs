@@ -18,6 +18,9 @@ use crate::observe::{DirectReader, Health, NodeMemory, PodIndex, Shown, Suspect}
 use crate::obstacle::Obstacle;
 use crate::window::Window;
 
+/// How many holds that are shown alive are read while a watch fails.
+const MANY_OTHERS: usize = 256;
+
 /// Makes the ids of passes.
 pub type PassIds = Arc<dyn Fn() -> Uuid + Send + Sync>;
 
@@ -143,21 +146,23 @@ impl Looker {
     /// Holds that are worth a direct read: those whose pod is not shown alive, and those whose
     /// pod was gone before, which only a read can contradict.
     fn suspects(&self, focus: &Focus, index: &PodIndex, health: &Health) -> Vec<&Hold> {
-        let shown = |hold: &Hold| index.shows(hold);
-        // While a watch fails, what it shows may be old: look at those that somebody waits for.
-        let is_old = health.error().is_some();
-        let is_suspect = |hold: &&Hold| match (shown(hold), focus) {
-            (Shown::NoOwner, _) => false,
-            (Shown::Otherwise, _) => true,
-            (Shown::Alive, Focus::Windows(_)) if is_old => true,
-            (Shown::Alive, _) => self.absences.contains_key(&hold.key),
-        };
         let in_focus = |hold: &&Hold| match focus {
             Focus::All => true,
             Focus::Windows(windows) => windows.iter().any(|window| window.has(&hold.key)),
         };
-        let all = self.holds.all().values();
-        all.filter(in_focus).filter(is_suspect).collect()
+        let is_suspect = |hold: &&Hold| match index.shows(hold) {
+            Shown::NoOwner => false,
+            Shown::Otherwise => true,
+            Shown::Alive => self.absences.contains_key(&hold.key),
+        };
+        let holds = self.holds.all().values().filter(in_focus);
+        let mut suspects: Vec<&Hold> = holds.clone().filter(is_suspect).collect();
+        // While a watch fails, what it shows as alive may be gone: somebody waits for these.
+        if *focus != Focus::All && health.error().is_some() {
+            let others = holds.filter(|hold| index.shows(hold) == Shown::Alive);
+            suspects.extend(others.take(MANY_OTHERS));
+        }
+        suspects
     }
 
     /// The hold of a key, with its owner.

@@ -47,7 +47,7 @@ impl Findings {
             parts.join(", ")
         };
         let (cluster, holds) = (&self.cluster, self.holds);
-        format!("cluster {cluster}: {holds} holds, {found}\n")
+        format!("cluster {cluster}: {holds} held, {found}\n")
     }
 }
 
@@ -135,13 +135,13 @@ mod tests {
             "SPACE  ADDRESS     STEP  POD            NODE  ACTION  REASON     UNTIL\n\
              prod   10.0.0.1    2     default/web-0  -     free    not_found  -\n\
              prod   10.0.0.200  2     default/web-0  -     wait    grace      1970-01-01T00:00:00Z\n\
-             cluster prod: 3 holds, 1 to free, 1 waiting\n"
+             cluster prod: 3 held, 1 to free, 1 waiting\n"
         );
     }
 
     #[test]
     fn without_corrections_there_is_one_line() {
         let text = findings(Vec::new()).table();
-        assert_eq!(text, "cluster prod: 3 holds, nothing differs\n");
+        assert_eq!(text, "cluster prod: 3 held, nothing differs\n");
     }
 }

@@ -4,6 +4,8 @@
 mod case;
 mod crd;
 mod history;
+mod import;
 mod monotone;
 mod pass;
+mod project;
 mod table;
