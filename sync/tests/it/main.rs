@@ -1,8 +1,7 @@
-//! The rules as a table, the pass, and random histories of a cluster.
+//! The rules as a table, the pass, and what more or less evidence does.
 #![cfg(test)]
 
 mod case;
-mod history;
 mod monotone;
 mod pass;
 mod table;
