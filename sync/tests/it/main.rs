@@ -1,4 +1,4 @@
-//! The rules as a table, the pass, and random histories of a cluster.
+//! The rules as a table, the pass, and what more or less evidence does.
 #![cfg(test)]
 
 mod case;
