@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use tokio_postgres::Client;
 
 use super::append::{to_hash, to_i64, to_u32, to_u64};
+use super::calls;
 use super::connection::classify;
 use super::load;
 use crate::decide::apply_recorded;
@@ -28,21 +29,24 @@ pub(super) enum Followed {
 /// Bring the state to the heads of the database. The state must hold no uncommitted change.
 pub(super) async fn catch_up(client: &Client, state: &mut State) -> Result<Followed, Error> {
     let rows = client
-        .query("select id, seq from ipledger.spaces order by id", &[])
+        .query(
+            "select id, seq, calls from ipledger.spaces order by id",
+            &[],
+        )
         .await
         .map_err(|e| classify(&e))?;
-    let heads: Vec<(i32, u64)> = rows
+    let heads: Vec<(i32, u64, u64)> = rows
         .iter()
-        .map(|row| (row.get(0), to_u64(row.get(1))))
+        .map(|row| (row.get(0), to_u64(row.get(1)), to_u64(row.get(2))))
         .collect();
     if heads
         .iter()
-        .any(|(id, _)| state.spaces.index_of_id(*id).is_none())
+        .any(|(id, _, _)| state.spaces.index_of_id(*id).is_none())
     {
         load::spaces(client, &mut state.spaces).await?;
     }
     let mut epoch_may_have_begun = false;
-    for (id, seq) in heads {
+    for (id, seq, calls) in heads {
         let Some(space) = state.spaces.index_of_id(id) else {
             continue;
         };
@@ -55,6 +59,9 @@ pub(super) async fn catch_up(client: &Client, state: &mut State) -> Result<Follo
                 return Ok(Followed::Replaced);
             }
             epoch_may_have_begun = true;
+        }
+        if calls > state.spaces.get(space).calls {
+            calls::follow(client, state, space).await?;
         }
     }
     if epoch_may_have_begun {

@@ -105,6 +105,7 @@ async fn a_newer_schema_is_refused_and_left_alone() {
          from _sqlx_migrations limit 1",
     )
     .await;
+    let before = text(&observer, "select count(*) from _sqlx_migrations").await;
     let refused = migrate(&database.url()).await;
     let Err(Error::Guard(text_of)) = refused else {
         panic!("{refused:?}");
@@ -114,7 +115,7 @@ async fn a_newer_schema_is_refused_and_left_alone() {
         "{text_of}"
     );
     let count = text(&observer, "select count(*) from _sqlx_migrations").await;
-    assert_eq!(count, "7");
+    assert_eq!(count, before);
 }
 
 /// Applied migrations do not change: what runs elsewhere must be what runs here.
