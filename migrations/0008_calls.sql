@@ -68,11 +68,6 @@ create function ipledger.note_calls(
 ) returns boolean
 language plpgsql security definer
 set search_path = pg_catalog
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set jit = off
 as $$
 declare
     item record;

@@ -7,6 +7,7 @@ mod append;
 mod batch;
 mod calls;
 mod catch_up;
+mod clusters;
 mod connection;
 mod garbage;
 mod guard;
@@ -16,9 +17,14 @@ mod load;
 mod metrics;
 mod migrate;
 mod read;
+mod wake;
+mod watch;
 
+pub use clusters::{ClusterReleased, ReleaseCluster};
 pub use garbage::{GarbageList, GarbageResult};
 pub use guard::{Checked, check};
 pub use ledger::{Ledger, StoreConfig};
 pub use migrate::{Migrated, migrate, set_app_password};
-pub use read::{Event, EventQuery, Hold, HoldPage, HoldQuery, SpaceRow};
+pub use read::{
+    Changes, ClusterRow, Event, EventQuery, Hold, HoldPage, HoldQuery, SpaceRow, Wakeup, Wakeups,
+};

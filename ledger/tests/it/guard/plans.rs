@@ -161,7 +161,7 @@ async fn counters(client: &Client) -> BTreeMap<String, [i64; 3]> {
                      ::bigint, \
                  heap_blks_read + heap_blks_hit + idx_blks_read + idx_blks_hit \
              from pg_stat_user_tables t join pg_statio_user_tables o using (relid) \
-             where t.relname in ('events', 'payloads', 'addresses', 'tombstones')",
+             where t.relname in ('events', 'payloads', 'addresses')",
             &[],
         )
         .await

@@ -98,7 +98,11 @@ async fn the_services_can_execute_what_writes_and_the_auditor_nothing() {
             match (who, name.as_str()) {
                 (
                     "app",
-                    "append" | "append_and_commit" | "note_calls" | "note_calls_and_commit",
+                    "append"
+                    | "append_and_commit"
+                    | "note_calls"
+                    | "note_calls_and_commit"
+                    | "wake",
                 ) => {
                     assert_ne!(found, "42501", "{statement}");
                 }
