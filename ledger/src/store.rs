@@ -5,6 +5,7 @@
 
 mod append;
 mod batch;
+mod calls;
 mod catch_up;
 mod clusters;
 mod connection;

@@ -1,5 +1,6 @@
 //! Who owns an address: every situation that the design names, through a real ledger.
 
+mod again;
 mod boots;
 mod clusters;
 mod cooldown;

@@ -3,7 +3,6 @@
 
 mod case;
 mod crd;
-mod history;
 mod import;
 mod monotone;
 mod pass;

@@ -1,5 +1,6 @@
 //! End to end: the real parts together. One binary, so that it is linked once.
 
+mod demo;
 mod docker;
 mod limits;
 mod outage;
