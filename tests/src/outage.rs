@@ -42,7 +42,7 @@ pub struct Site {
 impl Site {
     /// Start everything, with the nodes of these names.
     pub async fn start(nodes: &[&str]) -> Result<Site> {
-        let programs = binaries::directory()?;
+        let programs = binaries::directory_with_sync()?;
         let kubernetes = Kubernetes::start().await?;
         let backend = Backend::start(&programs.join("ipledger-api")).await?;
         let mut site = Site {

@@ -26,7 +26,7 @@ async fn main() -> Result<()> {
     ))?;
     stuck_address(&mut screen, &mut site).await?;
     two_pods_one_name(&mut screen, &mut site).await?;
-    screen.end("Everything that was started is removed. docs/evidence.md explains the rules.")
+    screen.end("Everything that was started is removed. docs/freeing.md explains the rules.")
 }
 
 /// S1.
@@ -102,21 +102,35 @@ async fn two_pods_one_name(screen: &mut Screen, site: &mut Site) -> Result<()> {
 
     screen.heading("The operator deletes the Node object, and somebody empties the IPPool")?;
     site.kubernetes.kubectl(&[
-        "-n", "kube-system", "patch", "ippools.whereabouts.cni.cncf.io", "10.10.4.0-24",
-        "--type=merge", "-p", r#"{"spec":{"allocations":null}}"#,
+        "-n",
+        "kube-system",
+        "patch",
+        "ippools.whereabouts.cni.cncf.io",
+        "10.10.4.0-24",
+        "--type=merge",
+        "-p",
+        r#"{"spec":{"allocations":null}}"#,
     ])?;
     site.kubernetes.delete_node("node-1").await?;
     site.until("only the dead pod's hold goes", async |site| {
         Ok(self::holds(site, CLUSTER)?.len() == 1)
     })
     .await?;
-    until_pool_has(site, "10.10.4.0-24", offset(&living_address), "default/pod-1").await?;
+    until_pool_has(
+        site,
+        "10.10.4.0-24",
+        offset(&living_address),
+        "default/pod-1",
+    )
+    .await?;
     show_holds(screen, site, CLUSTER)?;
     screen.line("the object is restored from the ledger:")?;
     show_pool(screen, site, "10.10.4.0-24").await?;
     let address = dead_address.trim_end_matches("/24");
     screen.line(&format!("and who had {address}:"))?;
-    let page = site.backend.get(&format!("/v1/events?space={CLUSTER}&address={address}"))?;
+    let page = site
+        .backend
+        .get(&format!("/v1/events?space={CLUSTER}&address={address}"))?;
     let events = page["events"].as_array().context("events")?;
     show_history(screen, events)?;
     show_evidence(screen, events)
@@ -129,16 +143,25 @@ fn offset(given: &str) -> &str {
 }
 
 async fn until_pool_has(site: &Site, pool: &str, key: &str, pod: &str) -> Result<()> {
-    site.until(&format!("{pool} shows {pod} within {PATIENCE:?}"), async |site| {
-        let object = site.kubernetes.get(GROUP, "IPPool", "kube-system", pool).await?;
-        let object = object.unwrap_or_default();
-        Ok(object["spec"]["allocations"][key]["podref"] == pod)
-    })
+    site.until(
+        &format!("{pool} shows {pod} within {PATIENCE:?}"),
+        async |site| {
+            let object = site
+                .kubernetes
+                .get(GROUP, "IPPool", "kube-system", pool)
+                .await?;
+            let object = object.unwrap_or_default();
+            Ok(object["spec"]["allocations"][key]["podref"] == pod)
+        },
+    )
     .await
 }
 
 async fn show_pool(screen: &Screen, site: &Site, pool: &str) -> Result<()> {
-    let object = site.kubernetes.get(GROUP, "IPPool", "kube-system", pool).await?;
+    let object = site
+        .kubernetes
+        .get(GROUP, "IPPool", "kube-system", pool)
+        .await?;
     let spec = object.context("the pool's object")?["spec"].clone();
     screen.line(&format!("kubectl -n kube-system get ippool {pool}:"))?;
     screen.block(&serde_json::to_string_pretty(&spec)?)
@@ -167,7 +190,10 @@ fn show_holds(screen: &Screen, site: &Site, space: &str) -> Result<()> {
             ]
         })
         .collect();
-    screen.block(&table::align(&["ADDRESS", "STEP", "POD", "UID", "NODE"], &rows))
+    screen.block(&table::align(
+        &["ADDRESS", "STEP", "POD", "UID", "NODE"],
+        &rows,
+    ))
 }
 
 fn show_history(screen: &Screen, events: &[Value]) -> Result<()> {
@@ -187,7 +213,15 @@ fn show_history(screen: &Screen, events: &[Value]) -> Result<()> {
             ]
         })
         .collect();
-    let header = ["SEQ", "RECORDED AT", "STEP", "EVENT", "POD", "REASON", "ACTOR"];
+    let header = [
+        "SEQ",
+        "RECORDED AT",
+        "STEP",
+        "EVENT",
+        "POD",
+        "REASON",
+        "ACTOR",
+    ];
     screen.block(&table::align(&header, &rows))
 }
 
@@ -197,5 +231,7 @@ fn show_evidence(screen: &Screen, events: &[Value]) -> Result<()> {
         .find(|event| event["payload"]["evidence"].is_object())
         .context("a release with evidence")?;
     screen.line("the evidence of the release:")?;
-    screen.block(&serde_json::to_string_pretty(&release["payload"]["evidence"])?)
+    screen.block(&serde_json::to_string_pretty(
+        &release["payload"]["evidence"],
+    )?)
 }

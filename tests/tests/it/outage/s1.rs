@@ -221,7 +221,10 @@ async fn s1_with_the_pod_completed() -> Result<()> {
         .await?;
     assert_eq!(given, GIVEN);
     let told = story(&site)?;
-    assert_eq!(told.get(1).context("a release")?.3, "sync: pod finished, containers terminated");
+    assert_eq!(
+        told.get(1).context("a release")?.3,
+        "sync: pod finished, containers terminated"
+    );
     check_evidence(&site)?;
     Ok(())
 }
