@@ -107,9 +107,9 @@ async fn two_pods_one_name(screen: &mut Screen, site: &mut Site) -> Result<()> {
         "patch",
         "ippools.whereabouts.cni.cncf.io",
         "10.10.4.0-24",
-        "--type=merge",
+        "--type=json",
         "-p",
-        r#"{"spec":{"allocations":null}}"#,
+        r#"[{"op": "replace", "path": "/spec/allocations", "value": {}}]"#,
     ])?;
     site.kubernetes.delete_node("node-1").await?;
     site.until("only the dead pod's hold goes", async |site| {
