@@ -151,7 +151,9 @@ async fn until_pool_has(site: &Site, pool: &str, key: &str, pod: &str) -> Result
                 .get(GROUP, "IPPool", "kube-system", pool)
                 .await?;
             let object = object.unwrap_or_default();
-            Ok(object["spec"]["allocations"][key]["podref"] == pod)
+            let allocations = &object["spec"]["allocations"];
+            let is_alone = allocations.as_object().is_some_and(|all| all.len() == 1);
+            Ok(is_alone && allocations[key]["podref"] == pod)
         },
     )
     .await
