@@ -121,100 +121,95 @@ begin
 end
 $$;
 
+-- The rows of a call. As arrays of rows they cross as one argument each, where a column each would
+-- cost the server forty.
+create type ipledger.new_event as (space_id int, ip inet, step int, kind text, body bytea);
+-- An address that was freed on the way, before it was held again, if it was.
+create type ipledger.freed_address as (space_id int, ip inet, step int, seq bigint);
+-- An address as it is after the call, with its holder or last holder.
+create type ipledger.held_address as (
+    space_id int, ip inet, step int, seq bigint, pool cidr, allocated_seq bigint,
+    attachment bytea, owner bytea, position smallint,
+    cluster text, network text, container_id text, ifname text,
+    namespace text, pod text, pod_uid text, node text,
+    boot_id uuid, boottime_ns bigint, content bigint, cooldown_seconds int
+);
+
 -- append(expected heads, rows)
---   heads     spaces that the decision looked at, each once, and their positions
---   e_*       events, grouped by space in the order of `heads`
---   r_*       addresses that were freed on the way (before they were held again, if they were)
---   a_*       addresses as they are after the batch, with their holder; the first `fresh` of them
---             were never used before
---   wanted    attachments that are allocated here: a tombstone refuses them
+--   heads     spaces that the decision looked at, in ascending order, and their positions
+--   events    in the order of their positions within each space
+--   freed     what must be free before anything is held
+--   held      of these the first `fresh` were never used before; a tombstone refuses any of them
 --   notes     rare side records, or NULL
+--   burial    a release that found nothing, or NULL
 --   confirm   write even without rows, so that the commit waits for the synchronous standby
 -- outcome: 'appended', or nothing was changed because of 'moved' (another head), 'tombstone', or
--- 'held' (a burial found the attachment alive). Beside it the heads as they are now, in the order
--- of head_space; NULL for a space that does not exist.
+-- 'held' (a burial found the attachment alive). Beside it the heads as they are now; spaces that
+-- do not exist are missing.
+--
+-- The caller's session decides how it is planned; the lane forces generic plans and point
+-- look-ups, which are right whatever ANALYZE has seen. Settings here would cost every call.
 create function ipledger.append(
-    head_space int[], head_seq bigint[],
-    e_space int[], e_ip inet[], e_step int[], e_kind text[], e_body bytea[],
-    r_space int[], r_ip inet[], r_step int[], r_seq bigint[],
-    a_space int[], a_ip inet[], a_step int[], a_seq bigint[], a_pool cidr[],
-    a_allocated_seq bigint[], a_attachment bytea[], a_owner bytea[], a_position smallint[],
-    a_cluster text[], a_network text[], a_container_id text[], a_ifname text[],
-    a_namespace text[], a_pod text[], a_pod_uid text[], a_node text[],
-    a_boot_id uuid[], a_boottime_ns bigint[], a_content bigint[], a_cooldown int[],
-    fresh int, wanted bytea[], notes jsonb, burial jsonb, confirm boolean,
+    head_space int[], head_seq bigint[], events ipledger.new_event[],
+    freed ipledger.freed_address[], held ipledger.held_address[], fresh int,
+    notes jsonb, burial jsonb, confirm boolean,
     out outcome text, out space_ids int[], out seqs bigint[], out hashes bytea[],
-    out recorded_at_us bigint[], out epoch int
+    out recorded_at timestamptz[], out epoch int
 )
 language plpgsql security definer
 set search_path = pg_catalog
--- Plans must not depend on when ANALYZE last ran: point look-ups are right at every size.
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set jit = off
 as $$
 #variable_conflict use_column
 declare
     now_epoch int;
     names text[];
     times timestamptz[];
-    locked int;
-    moved boolean;
-    i int;
     h int := 0;
-    last_space int := null;
+    last_space int := 0;
     payload_digest bytea;
-    e_seq bigint[] := '{}';
-    e_time timestamptz[] := '{}';
-    e_digest bytea[] := '{}';
-    e_hash bytea[] := '{}';
-    now_time timestamptz;
+    e_seq bigint[];
+    e_time timestamptz[];
+    e_digest bytea[];
+    e_hash bytea[];
+    now_time timestamptz := clock_timestamp();
     time_now timestamptz;
     seq_now bigint;
     hash_now bytea;
     prefix text;
-    middle text;
     suffix text;
 begin
     if burial is not null and not ipledger.bury(burial) then
         outcome := 'held';
         return;
     end if;
-    if cardinality(wanted) > 0 then
+    if cardinality(held) > 0 then
         perform pg_advisory_xact_lock_shared(hashtextextended('ipledger tombstones', 0));
     end if;
 
-    -- Locks first, in a statement of their own: the next statement then sees what was committed
-    -- while this one waited. Always in ascending order, so batches cannot deadlock.
-    perform from ipledger.spaces s where s.id = any (head_space)
-        order by s.id for no key update;
-    -- In the caller's order, whatever it is: these arrays are read beside head_space, and a
-    -- stream must never get the position, name or hash of another.
-    select count(s.id), coalesce(bool_or(s.seq <> w.seq), false),
-        array_agg(s.name order by w.place), array_agg(s.seq order by w.place),
-        array_agg(s.hash order by w.place),
-        array_agg(coalesce(s.recorded_at, '-infinity') order by w.place),
-        array_agg((extract(epoch from s.recorded_at) * 1000000)::bigint order by w.place)
-    into locked, moved, names, seqs, hashes, times, recorded_at_us
-    from unnest(head_space, head_seq) with ordinality w (id, seq, place)
-    left join lateral (
-        select * from ipledger.spaces x where x.id = w.id limit 1
-    ) s on true;
-    select max(x.epoch) into now_epoch from ipledger.epochs x;
-    epoch := now_epoch;
-    space_ids := head_space;
-    if moved or locked <> cardinality(head_space) then
+    -- Lock and read in one statement: a locked row is read again as it was committed while this
+    -- statement waited. Always in ascending order, so batches cannot deadlock.
+    select coalesce(array_agg(s.id), '{}'), array_agg(s.name), array_agg(s.seq),
+        array_agg(s.hash), array_agg(s.recorded_at), (select max(x.epoch) from ipledger.epochs x)
+    into space_ids, names, seqs, hashes, times, now_epoch
+    from (
+        select * from ipledger.spaces x where x.id = any (head_space)
+        order by x.id for no key update
+    ) s;
+    if space_ids <> head_space or seqs <> head_seq then
+        if head_space <> array(select distinct x from unnest(head_space) x order by x) then
+            raise exception 'heads must be distinct and in ascending order, not %', head_space
+                using errcode = 'invalid_parameter_value';
+        end if;
         outcome := 'moved';
+        recorded_at := times;
+        epoch := now_epoch;
         return;
     end if;
-    if cardinality(wanted) > 0 and exists (
-        select from unnest(wanted) w (attachment)
+    if cardinality(held) > 0 and exists (
+        select from unnest(held) a
         cross join lateral (
             select from ipledger.tombstones t
-            where t.attachment = w.attachment and t.expires_at > clock_timestamp()
+            where t.attachment = a.attachment and t.expires_at > clock_timestamp()
                 -- The caller knows this one, and that its allocate came after it.
                 and not coalesce(notes -> 'forget' ? encode(t.attachment, 'hex'), false)
             limit 1
@@ -228,28 +223,26 @@ begin
         return;
     end if;
 
-    now_time := clock_timestamp();
-    for i in 1 .. cardinality(e_space) loop
-        if e_space[i] is distinct from last_space then
-            last_space := e_space[i];
+    for i in 1 .. cardinality(events) loop
+        if events[i].space_id <> last_space then
+            last_space := events[i].space_id;
             h := array_position(head_space, last_space);
+            -- Never earlier than the predecessor's. The clock was read before the locks were
+            -- taken, which is as true a moment of the call as any.
             time_now := greatest(now_time, times[h]);
             times[h] := time_now;
             seq_now := seqs[h];
             hash_now := hashes[h];
             prefix := 'ipledger event v1' || E'\n' || names[h] || E'\n';
-            middle := E'\n' || now_epoch || E'\n';
-            recorded_at_us[h] := (extract(epoch from time_now) * 1000000)::bigint;
-            suffix := E'\n' || recorded_at_us[h] || E'\n';
+            suffix := E'\n' || (extract(epoch from time_now) * 1000000)::bigint || E'\n';
         end if;
-        seqs[h] := seqs[h] + 1;
         seq_now := seq_now + 1;
-        payload_digest := sha256(e_body[i]);
+        payload_digest := sha256(events[i].body);
         -- event_hash, written out: the call would cost more than the hash.
         hash_now := sha256(convert_to(
-            prefix || seq_now || middle
-            || coalesce(encode(substring(inet_send(e_ip[i]) from 5), 'hex'), '-') || E'\n'
-            || coalesce(e_step[i]::text, '-') || suffix
+            prefix || seq_now || E'\n' || now_epoch || E'\n'
+            || coalesce(encode(substring(inet_send(events[i].ip) from 5), 'hex'), '-') || E'\n'
+            || coalesce(events[i].step::text, '-') || suffix
             || encode(payload_digest, 'hex') || E'\n' || encode(hash_now, 'hex') || E'\n',
             'UTF8'));
         e_seq[i] := seq_now;
@@ -260,25 +253,23 @@ begin
         hashes[h] := hash_now;
     end loop;
 
-    if cardinality(e_space) > 0 then
+    if cardinality(events) > 0 then
         insert into ipledger.events (space_id, seq, epoch, recorded_at, ip, step, digest, hash)
-        select e.space_id, e.seq, now_epoch, e.recorded_at, e.ip, e.step, e.digest, e.hash
-        from unnest(e_space, e_seq, e_time, e_ip, e_step, e_digest, e_hash)
-            e (space_id, seq, recorded_at, ip, step, digest, hash);
+        select e.space_id, e_seq[e.n], now_epoch, e_time[e.n], e.ip, e.step, e_digest[e.n],
+            e_hash[e.n]
+        from unnest(events) with ordinality e (space_id, ip, step, kind, body, n);
         insert into ipledger.payloads (space_id, seq, encoding, kind, body)
-        select e.space_id, e.seq, 1, e.kind, e.body
-        from unnest(e_space, e_seq, e_kind, e_body) e (space_id, seq, kind, body);
+        select e.space_id, e_seq[e.n], 1, e.kind, e.body
+        from unnest(events) with ordinality e (space_id, ip, step, kind, body, n);
     end if;
 
-    if cardinality(r_space) > 0 then
+    if cardinality(freed) > 0 then
         update ipledger.addresses a
-        set step = r.step, seq = r.seq, recorded_at = r.recorded_at,
-            released_at = r.recorded_at,
+        set step = r.step, seq = r.seq, recorded_at = r.at, released_at = r.at,
             cooling_until = case when a.cooldown_seconds > 0
-                then r.recorded_at + a.cooldown_seconds * interval '1 second' end
+                then r.at + a.cooldown_seconds * interval '1 second' end
         from (
-            select u.*, times[array_position(head_space, u.space_id)] as recorded_at
-            from unnest(r_space, r_ip, r_step, r_seq) u (space_id, ip, step, seq)
+            select u.*, times[array_position(head_space, u.space_id)] as at from unnest(freed) u
         ) r
         where a.space_id = r.space_id and a.ip = r.ip;
     end if;
@@ -292,41 +283,37 @@ begin
             node, boot_id, boottime_ns, content, cooldown_seconds, released_at, cooling_until)
         select u.space_id, u.ip, u.step, u.seq, u.at, u.pool, u.allocated_seq, u.at, u.attachment,
             u.owner, u.position, u.cluster, u.network, u.container_id, u.ifname, u.namespace,
-            u.pod, u.pod_uid, u.node, u.boot_id, u.boottime_ns, u.content, u.cooldown,
+            u.pod, u.pod_uid, u.node, u.boot_id, u.boottime_ns, u.content, u.cooldown_seconds,
             case when u.step % 2 = 1 then u.at end,
-            case when u.step % 2 = 1 and u.cooldown > 0
-                then u.at + u.cooldown * interval '1 second' end
+            case when u.step % 2 = 1 and u.cooldown_seconds > 0
+                then u.at + u.cooldown_seconds * interval '1 second' end
         from (
             select x.*, times[array_position(head_space, x.space_id)] as at
-            from unnest(a_space, a_ip, a_step, a_seq, a_pool, a_allocated_seq, a_attachment,
-                a_owner, a_position, a_cluster, a_network, a_container_id, a_ifname, a_namespace,
-                a_pod, a_pod_uid, a_node, a_boot_id, a_boottime_ns, a_content, a_cooldown)
-                with ordinality x (space_id, ip, step, seq, pool, allocated_seq, attachment,
-                owner, position, cluster, network, container_id, ifname, namespace, pod, pod_uid,
-                node, boot_id, boottime_ns, content, cooldown, nth)
-            where x.nth <= fresh
+            from unnest(held) with ordinality x (
+                space_id, ip, step, seq, pool, allocated_seq, attachment, owner,
+                position, cluster, network, container_id, ifname, namespace, pod, pod_uid, node,
+                boot_id, boottime_ns, content, cooldown_seconds, n)
+            where x.n <= fresh
         ) u;
     end if;
-    if cardinality(a_space) > fresh then
+    if cardinality(held) > fresh then
         insert into ipledger.addresses as a (
             space_id, ip, step, seq, recorded_at, pool, allocated_seq, allocated_at, attachment,
             owner, position, cluster, network, container_id, ifname, namespace, pod, pod_uid,
             node, boot_id, boottime_ns, content, cooldown_seconds, released_at, cooling_until)
         select u.space_id, u.ip, u.step, u.seq, u.at, u.pool, u.allocated_seq, u.at, u.attachment,
             u.owner, u.position, u.cluster, u.network, u.container_id, u.ifname, u.namespace,
-            u.pod, u.pod_uid, u.node, u.boot_id, u.boottime_ns, u.content, u.cooldown,
+            u.pod, u.pod_uid, u.node, u.boot_id, u.boottime_ns, u.content, u.cooldown_seconds,
             case when u.step % 2 = 1 then u.at end,
-            case when u.step % 2 = 1 and u.cooldown > 0
-                then u.at + u.cooldown * interval '1 second' end
+            case when u.step % 2 = 1 and u.cooldown_seconds > 0
+                then u.at + u.cooldown_seconds * interval '1 second' end
         from (
             select x.*, times[array_position(head_space, x.space_id)] as at
-            from unnest(a_space, a_ip, a_step, a_seq, a_pool, a_allocated_seq, a_attachment,
-                a_owner, a_position, a_cluster, a_network, a_container_id, a_ifname, a_namespace,
-                a_pod, a_pod_uid, a_node, a_boot_id, a_boottime_ns, a_content, a_cooldown)
-                with ordinality x (space_id, ip, step, seq, pool, allocated_seq, attachment,
-                owner, position, cluster, network, container_id, ifname, namespace, pod, pod_uid,
-                node, boot_id, boottime_ns, content, cooldown, nth)
-            where x.nth > fresh
+            from unnest(held) with ordinality x (
+                space_id, ip, step, seq, pool, allocated_seq, attachment, owner,
+                position, cluster, network, container_id, ifname, namespace, pod, pod_uid, node,
+                boot_id, boottime_ns, content, cooldown_seconds, n)
+            where x.n > fresh
         ) u
         on conflict (space_id, ip) do update set
             step = excluded.step, seq = excluded.seq, recorded_at = excluded.recorded_at,
@@ -341,11 +328,11 @@ begin
             cooling_until = excluded.cooling_until;
     end if;
 
-    if cardinality(e_space) > 0 then
+    if cardinality(events) > 0 then
         update ipledger.spaces s
-        set seq = w.seq, hash = w.hash, recorded_at = nullif(w.recorded_at, '-infinity')
-        from unnest(head_space, seqs, hashes, times) w (id, seq, hash, recorded_at)
-        where s.id = w.id and s.seq <> w.seq;
+        set seq = seqs[n], hash = hashes[n], recorded_at = times[n]
+        from generate_series(1, cardinality(head_space)) n
+        where s.id = head_space[n] and s.seq <> seqs[n];
     elsif confirm and cardinality(head_space) = 0 then
         -- Otherwise the locks on the heads are in the log already, and the commit waits for them;
         -- and a lock taken out of order could deadlock.
@@ -354,6 +341,8 @@ begin
     end if;
 
     outcome := 'appended';
+    recorded_at := times;
+    epoch := now_epoch;
 end
 $$;
 
@@ -364,34 +353,16 @@ $$;
 --
 -- Rights are the caller's: a procedure with rights of its own may not commit.
 create procedure ipledger.append_and_commit(
-    head_space int[], head_seq bigint[],
-    e_space int[], e_ip inet[], e_step int[], e_kind text[], e_body bytea[],
-    r_space int[], r_ip inet[], r_step int[], r_seq bigint[],
-    a_space int[], a_ip inet[], a_step int[], a_seq bigint[], a_pool cidr[],
-    a_allocated_seq bigint[], a_attachment bytea[], a_owner bytea[], a_position smallint[],
-    a_cluster text[], a_network text[], a_container_id text[], a_ifname text[],
-    a_namespace text[], a_pod text[], a_pod_uid text[], a_node text[],
-    a_boot_id uuid[], a_boottime_ns bigint[], a_content bigint[], a_cooldown int[],
-    fresh int, wanted bytea[], notes jsonb, burial jsonb, confirm boolean,
+    head_space int[], head_seq bigint[], events ipledger.new_event[],
+    freed ipledger.freed_address[], held ipledger.held_address[], fresh int,
+    notes jsonb, burial jsonb, confirm boolean,
     out outcome text, out space_ids int[], out seqs bigint[], out hashes bytea[],
-    out recorded_at_us bigint[], out epoch int
+    out recorded_at timestamptz[], out epoch int
 )
 language plpgsql as $$
-declare
-    answer record;
 begin
-    answer := ipledger.append(
-        head_space, head_seq, e_space, e_ip, e_step, e_kind, e_body, r_space, r_ip, r_step,
-        r_seq, a_space, a_ip, a_step, a_seq, a_pool, a_allocated_seq, a_attachment, a_owner,
-        a_position, a_cluster, a_network, a_container_id, a_ifname, a_namespace, a_pod,
-        a_pod_uid, a_node, a_boot_id, a_boottime_ns, a_content, a_cooldown, fresh, wanted, notes,
-        burial, confirm);
-    outcome := answer.outcome;
-    space_ids := answer.space_ids;
-    seqs := answer.seqs;
-    hashes := answer.hashes;
-    recorded_at_us := answer.recorded_at_us;
-    epoch := answer.epoch;
+    select * into outcome, space_ids, seqs, hashes, recorded_at, epoch from ipledger.append(
+        head_space, head_seq, events, freed, held, fresh, notes, burial, confirm);
     commit;
 end
 $$;

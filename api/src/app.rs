@@ -1,10 +1,10 @@
 //! What all requests share.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::body::Bytes;
 use ledger::{Ledger, SharedClock};
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::config::ServeConfig;
@@ -39,7 +39,7 @@ pub(crate) struct App {
     pub(crate) metrics: Metrics,
     pub(crate) explainer: Explainer,
     pub(crate) documents: Documents,
-    stopping: AtomicBool,
+    pub(crate) stopping: CancellationToken,
 }
 
 /// Documents that are written once.
@@ -67,16 +67,17 @@ impl App {
             metrics,
             explainer: Explainer::default(),
             documents,
-            stopping: AtomicBool::new(false),
+            stopping: CancellationToken::new(),
         }
     }
 
-    /// From here on `/readyz` says no, so that nobody sends new work.
+    /// From here on `/readyz` says no, so that nobody sends new work; and whoever waits for
+    /// something new is answered.
     pub(crate) fn stop(&self) {
-        self.stopping.store(true, Ordering::Relaxed);
+        self.stopping.cancel();
     }
 
     pub(crate) fn is_stopping(&self) -> bool {
-        self.stopping.load(Ordering::Relaxed)
+        self.stopping.is_cancelled()
     }
 }

@@ -34,6 +34,7 @@ pub(crate) fn base() -> OpenApi {
         ),
         ("history", "The ledger itself, row by row."),
         ("spaces", "Spaces, pools and windows."),
+        ("clusters", "Clusters, and what is done to one as a whole."),
         ("service", "The service itself."),
     ];
     let tags =

@@ -44,6 +44,8 @@ operations! {
     ReleaseHold "POST" "/v1/holds/release",
     ImportHold "POST" "/v1/holds/import",
     ListEvents "GET" "/v1/events",
+    ListWakeups "GET" "/v1/wakeups",
+    ListChanges "GET" "/v1/changes",
     ListSpaces "GET" "/v1/spaces",
     DeclareSpace "POST" "/v1/spaces",
     ListPools "GET" "/v1/pools",
@@ -55,7 +57,10 @@ operations! {
     Metrics "GET" "/metrics",
     OpenApi "GET" "/openapi.json",
     Page "GET" "/",
+    ListClusters "GET" "/v1/clusters",
     BindCluster "POST" "/v1/clusters/{cluster}/bind",
+    SetGate "POST" "/v1/clusters/{cluster}/gate",
+    ReleaseCluster "POST" "/v1/clusters/{cluster}/release",
 }
 
 impl Operation {
@@ -86,13 +91,15 @@ impl Operation {
     }
 
     fn takes(self, path: &str) -> bool {
-        match self {
-            Operation::BindCluster => path
-                .strip_prefix("/v1/clusters/")
-                .and_then(|rest| rest.strip_suffix("/bind"))
+        if self == Operation::Unmatched {
+            return false;
+        }
+        match self.route().split_once("{cluster}") {
+            None => self.route() == path,
+            Some((before, after)) => path
+                .strip_prefix(before)
+                .and_then(|rest| rest.strip_suffix(after))
                 .is_some_and(|name| !name.is_empty() && !name.contains('/')),
-            Operation::Unmatched => false,
-            plain => plain.route() == path,
         }
     }
 }
@@ -121,6 +128,8 @@ mod tests {
             (Method::POST, "/v2/allocate"),
             (Method::POST, "/v1/clusters//bind"),
             (Method::POST, "/v1/clusters/a/b/bind"),
+            (Method::GET, "/v1/clusters/a/gate"),
+            (Method::POST, "/v1/clusters"),
             (Method::GET, "unmatched"),
         ] {
             assert_eq!(

@@ -1,6 +1,7 @@
 //! Reading from the ledger on behalf of a request.
 
 use std::future::Future;
+use std::time::Duration;
 
 use ledger::answer::{Answer, Counted};
 use ledger::command::Count;
@@ -18,6 +19,28 @@ impl App {
         read: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, Failure> {
         let result = match tokio::time::timeout(context.time_left(None), read).await {
+            Ok(result) => result,
+            Err(_) => Err(Error::DeadlinePassed),
+        };
+        result.map_err(|error| Failure::from_ledger(error, Keys::default(), self.clock.now()))
+    }
+
+    /// The end of a wait for something new: its time is over, or the service stops.
+    pub(crate) fn end_of_wait(&self, wait: Duration) -> impl Future<Output = ()> + use<> {
+        let stopping = self.stopping.clone();
+        async move {
+            let _ = tokio::time::timeout(wait, stopping.cancelled()).await;
+        }
+    }
+
+    /// A read that may wait so long for something new, beside the time of a request.
+    pub(crate) async fn wait_for<T>(
+        &self,
+        context: &RequestContext,
+        wait: Duration,
+        read: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, Failure> {
+        let result = match tokio::time::timeout(wait + context.time_left(None), read).await {
             Ok(result) => result,
             Err(_) => Err(Error::DeadlinePassed),
         };

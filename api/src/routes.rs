@@ -1,9 +1,11 @@
 //! The routes, one file per resource.
 
 mod addresses;
+mod changes;
 mod clusters;
 mod events;
 mod garbage;
+mod gates;
 mod holds;
 mod imports;
 mod pages;
@@ -12,6 +14,7 @@ mod ranges;
 mod service;
 mod spaces;
 mod unmatched;
+mod wakeups;
 
 use std::sync::Arc;
 
@@ -53,7 +56,12 @@ fn router() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(imports::import))
         .routes(routes!(events::list))
         .routes(routes!(spaces::list, spaces::declare))
+        .routes(routes!(clusters::list))
         .routes(routes!(clusters::bind))
+        .routes(routes!(clusters::release))
+        .routes(routes!(gates::set))
+        .routes(routes!(wakeups::list))
+        .routes(routes!(changes::list))
         .routes(routes!(pools::list_pools))
         .routes(routes!(pools::list_windows))
         .routes(routes!(ranges::check))

@@ -2,10 +2,10 @@
 
 use ipledger_client::types as wire;
 use jiff::Timestamp;
-use ledger::answer::{Allocated, AllocatedAddress, ReleasedAddress, WindowCounts};
+use ledger::answer::{Allocated, AllocatedAddress, Gate, ReleasedAddress, WindowCounts};
 use ledger::event::encoding::hex;
 use ledger::model::{Attachment, Owner};
-use ledger::{Event, Hold, SpaceRow};
+use ledger::{ClusterRow, Event, Hold, SpaceRow, Wakeups};
 
 /// RFC 3339 in UTC with microseconds.
 pub(crate) fn time(at: Timestamp) -> String {
@@ -122,6 +122,59 @@ pub(crate) fn space(row: SpaceRow) -> wire::Space {
         recorded_at: row.recorded_at.map(time),
         members: row.members.into_iter().map(member).collect(),
         private_cidr: row.private_cidr.map(|cidr| cidr.to_string()),
+    }
+}
+
+/// A gate; `None` if it never was closed.
+pub(crate) fn gate(gate: Option<Gate>) -> wire::Gate {
+    let Some(gate) = gate else {
+        return wire::Gate {
+            closed: false,
+            reason: None,
+            since: None,
+            seq: None,
+        };
+    };
+    wire::Gate {
+        closed: gate.closed,
+        reason: Some(gate.reason),
+        since: Some(time(gate.since)),
+        seq: Some(gate.seq),
+    }
+}
+
+pub(crate) fn cluster(row: ClusterRow) -> wire::ClusterState {
+    wire::ClusterState {
+        name: row.name,
+        uid: row.uid,
+        bound_at: row.bound_at.map(time),
+        gate: gate(row.gate),
+        holds: row.holds,
+    }
+}
+
+pub(crate) fn wakeups(page: Wakeups) -> wire::WakeupPage {
+    let wakeup = |wakeup: ledger::Wakeup| {
+        let reason = match wakeup.reason.as_str() {
+            "exhausted" => wire::WakeupReason::Exhausted,
+            "address_taken" => wire::WakeupReason::AddressTaken,
+            _ => wire::WakeupReason::Unknown,
+        };
+        let is_address = reason == wire::WakeupReason::AddressTaken;
+        wire::Wakeup {
+            id: wakeup.id,
+            space: wakeup.space,
+            cidr: wakeup.cidr.to_string(),
+            first: wakeup.first.to_string(),
+            last: wakeup.last.to_string(),
+            reason,
+            address: is_address.then(|| wakeup.first.to_string()),
+            at: time(wakeup.at),
+        }
+    };
+    wire::WakeupPage {
+        wakeups: page.wakeups.into_iter().map(wakeup).collect(),
+        next: page.next,
     }
 }
 

@@ -2,15 +2,23 @@
 
 mod allocate;
 mod attachment;
+mod changes;
+mod clusters;
 mod events;
 mod garbage;
 mod holds;
 mod problem;
 mod release;
 mod spaces;
+mod wakeups;
 
 pub use allocate::{AllocateRequest, AllocateResponse, AllocatedAddress, RangeRequest};
 pub use attachment::{Attachment, OrderToken, Owner};
+pub use changes::{ChangePage, SpaceHead};
+pub use clusters::{
+    ClusterPage, ClusterState, Gate, GateRequest, GateResponse, ReleaseClusterRequest,
+    ReleaseClusterResponse,
+};
 pub use events::{Event, EventPage};
 pub use garbage::{GarbageRequest, GarbageResponse, ValidAttachment};
 pub use holds::{Hold, HoldPage};
@@ -23,3 +31,4 @@ pub use spaces::{
     BindClusterRequest, CheckRangesRequest, CheckRangesResponse, Cluster, DeclareSpaceRequest,
     Pool, PoolPage, Space, SpaceMember, SpacePage, Window, WindowCounts, WindowPage,
 };
+pub use wakeups::{Wakeup, WakeupPage, WakeupReason};

@@ -21,6 +21,8 @@ pub enum Answer {
     ClusterBound(String),
     /// To a declaration: the name of the space.
     SpaceDeclared(String),
+    /// To a gate that was to be closed or opened.
+    GateSet(GateSet),
     /// To a count.
     Counted(Counted),
 }
@@ -115,6 +117,30 @@ pub enum ImportOutcome {
     Held,
     /// It was imported before and has ended; a released hold is never revived.
     Ended,
+}
+
+/// Whether a cluster may get addresses, and since when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gate {
+    /// It gets none.
+    pub closed: bool,
+    /// Why it was closed or opened.
+    pub reason: String,
+    /// When that was recorded.
+    pub since: Timestamp,
+    /// Position of the event in the cluster's default space.
+    pub seq: u64,
+}
+
+/// Outcome of closing or opening a gate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GateSet {
+    /// The gate now; `None` if it never was closed.
+    pub gate: Option<Gate>,
+    /// It was so before.
+    pub repeated: bool,
+    /// The spaces were read after the gate was set, so none is missing: it holds everywhere.
+    pub settled: bool,
 }
 
 /// Counts of windows at one position of each space.

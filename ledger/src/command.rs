@@ -23,6 +23,8 @@ pub enum Command {
     BindCluster(Box<BindCluster>),
     /// Declare a space that clusters share.
     DeclareSpace(Box<DeclareSpace>),
+    /// Close or open a cluster's gate.
+    SetGate(Box<SetGate>),
     /// Count windows; writes nothing.
     Count(Box<Count>),
 }
@@ -82,6 +84,8 @@ pub struct Release {
     pub attachment: Attachment,
     /// The pod as the caller knows it; for the record.
     pub owner: Option<Owner>,
+    /// UID of the cluster's kube-system namespace, when the caller knows it.
+    pub cluster_uid: Option<String>,
     /// Order among the calls for the same pod and interface.
     pub token: Option<OrderToken>,
     /// Where the command comes from.
@@ -110,6 +114,8 @@ pub struct ReleaseHold {
 pub struct Import {
     /// The space.
     pub space: SpaceSelector,
+    /// UID of the cluster's kube-system namespace, when the caller knows it.
+    pub cluster_uid: Option<String>,
     /// CIDR of the pool.
     pub pool: IpNet,
     /// The address.
@@ -146,6 +152,26 @@ pub struct DeclareSpace {
     pub name: String,
     /// (cluster, network name) of each member.
     pub members: Vec<(String, String)>,
+    /// Where the command comes from.
+    pub provenance: Provenance,
+}
+
+/// See [`Command::SetGate`]. What was read of the database beforehand comes with it, since
+/// memory alone cannot tell that no space is missing.
+#[derive(Debug, Clone)]
+pub struct SetGate {
+    /// Name of the cluster.
+    pub cluster: String,
+    /// UID of its kube-system namespace, when the caller knows it.
+    pub cluster_uid: Option<String>,
+    /// Close it, or open it.
+    pub closed: bool,
+    /// Why.
+    pub reason: String,
+    /// Names of all spaces that must tell it (see [`crate::state::Gates`]), as they were read.
+    pub spaces: Vec<String>,
+    /// Position of the cluster's default space in the same reading; 0 if there was none.
+    pub read_at: u64,
     /// Where the command comes from.
     pub provenance: Provenance,
 }

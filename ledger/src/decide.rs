@@ -7,6 +7,7 @@ mod apply;
 mod choose;
 mod cluster;
 mod count;
+mod gate;
 mod hold;
 mod release;
 mod resolve;
@@ -19,10 +20,11 @@ use ipnet::IpNet;
 pub(crate) use allocate::timestamp;
 pub use apply::{apply, apply_recorded};
 pub(crate) use apply::{
-    bound_cluster, declared_members, parse_window, recorded_payload, remember_release,
+    apply_gate, bound_cluster, declared_members, parse_window, recorded_payload, remember_release,
 };
+pub(crate) use cluster::SHARED;
 
-use crate::answer::Answer;
+use crate::answer::{Answer, GateSet};
 use crate::command::Command;
 use crate::event::Payload;
 use crate::event::encoding::Key;
@@ -39,7 +41,7 @@ pub enum Verdict {
     Answer(Answer, Vec<SpaceIndex>),
     /// Nothing to append; the refusal holds as long as the heads do.
     Refuse(Refusal, Vec<SpaceIndex>),
-    /// Spaces must exist first; then decide again.
+    /// Spaces must exist first; then decide again. None of them: they exist, and memory is behind.
     Open(Vec<OpenSpace>),
     /// A release found nothing: leave a tombstone, unless the database knows better.
     Bury(Burial),
@@ -103,6 +105,8 @@ pub enum Draft {
     ClusterBound(String),
     /// The name.
     SpaceDeclared(String),
+    /// The gate as these events tell it.
+    GateSet(GateSet),
 }
 
 /// A space to be opened.
@@ -139,6 +143,7 @@ pub fn decide(state: &State, command: &Command, now_us: i64) -> Verdict {
         Command::Import(import) => hold::import(state, import),
         Command::BindCluster(bind) => cluster::bind(state, bind),
         Command::DeclareSpace(declare) => cluster::declare(state, declare),
+        Command::SetGate(set) => gate::set(state, set, now_us),
         Command::Count(count) => count::decide(state, count),
     }
 }

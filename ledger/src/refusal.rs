@@ -22,6 +22,9 @@ pub enum Refusal {
     /// The space of the request does not exist.
     #[error("space: there is no space {0:?}")]
     NoSuchSpace(String),
+    /// Nothing was ever heard of the cluster.
+    #[error("cluster: there is no cluster {0:?}")]
+    NoSuchCluster(String),
     /// The cluster's name is bound to another UID.
     #[error(
         "cluster {cluster:?} is bound to the kube-system UID {bound}, and the request came with \
@@ -48,6 +51,16 @@ pub enum Refusal {
         container_id: String,
         /// The interface.
         ifname: String,
+    },
+    /// The cluster's gate is closed: another address manager may still serve a part of it.
+    #[error("cluster {cluster:?} gets no address since {since}: {reason}")]
+    Gated {
+        /// The name.
+        cluster: String,
+        /// Why the gate was closed.
+        reason: String,
+        /// Since when.
+        since: Timestamp,
     },
     /// The attachment holds addresses of another request.
     #[error("{key}: the attachment holds addresses of another request, which differs in {key}")]
@@ -94,6 +107,8 @@ pub enum Refusal {
     /// No address of the window is free.
     #[error("{}", exhausted_text(.window, .held, .cooling))]
     Exhausted {
+        /// Which range of the request, from 0.
+        position: usize,
         /// Name of the space.
         space: String,
         /// The window.
@@ -110,6 +125,8 @@ pub enum Refusal {
         window_text(.window), .window.capacity()
     )]
     Cooling {
+        /// Which range of the request, from 0.
+        position: usize,
         /// Name of the space.
         space: String,
         /// The window.
@@ -175,10 +192,11 @@ impl Refusal {
     pub fn kind(&self) -> &'static str {
         match self {
             Refusal::Invalid { .. } => "invalid_request",
-            Refusal::NoSuchSpace(_) => "not_found",
+            Refusal::NoSuchSpace(_) | Refusal::NoSuchCluster(_) => "not_found",
             Refusal::ClusterMismatch { .. } => "cluster_mismatch",
             Refusal::Stale { .. } => "stale",
             Refusal::Deleted { .. } => "deleted",
+            Refusal::Gated { .. } => "gated",
             Refusal::AttachmentConflict { .. } => "attachment_conflict",
             Refusal::SpaceConflict { .. } | Refusal::MemberTaken { .. } => "space_conflict",
             Refusal::AddressOutsideWindow { .. } => "address_outside_window",

@@ -3,6 +3,7 @@
 //! It is fed by the ledger's own stream and is only a hint: `append` compares the heads and the
 //! guard decides. Changes are made at once and can be rolled back until the batch is committed.
 
+mod gates;
 mod order;
 mod pools;
 mod records;
@@ -13,12 +14,14 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 use ipnet::IpNet;
 use uuid::Uuid;
 
+pub use gates::{Gate, Gates};
 pub use order::{BootIndex, Order, Stamp, Tombstone};
 pub use pools::{PoolIndex, Pools, WindowState};
 pub use records::{Class, Record, Slot};
 pub use spaces::{Space, SpaceIndex, Spaces};
 
 use crate::event::encoding::Key;
+use gates::Told;
 use order::LastCall;
 use records::Records;
 
@@ -29,6 +32,8 @@ pub struct State {
     pub spaces: Spaces,
     /// Pools and windows, with counts.
     pub pools: Pools,
+    /// Which clusters get no address.
+    pub gates: Gates,
     /// Boots, tombstones and the order of recent calls.
     pub order: Order,
     /// Epoch of the ledger.
@@ -49,6 +54,7 @@ enum Undo {
     Recent(Key, Option<LastCall>),
     Binding(String),
     Member(String, String),
+    Gate(Box<Told>),
 }
 
 impl State {
@@ -111,15 +117,21 @@ impl State {
     /// estimates before). Later ones still wait.
     pub fn commit_first(&mut self, changes: usize, times_us: &HashMap<SpaceIndex, i64>) {
         let mut before: HashMap<Slot, Option<u64>> = HashMap::new();
+        let mut gates: Vec<Told> = Vec::new();
         for undo in self.journal.drain(..changes) {
-            if let Undo::Record(slot, old) = undo {
-                before.entry(slot).or_insert(old.map(|old| old.seq));
+            match undo {
+                Undo::Record(slot, old) => {
+                    before.entry(slot).or_insert(old.map(|old| old.seq));
+                }
+                Undo::Gate(told) => gates.push(*told),
+                _ => {}
             }
         }
         self.settle(&before, times_us);
         for (&space, &at_us) in times_us {
             self.spaces.set_time(space, at_us);
         }
+        self.settle_gates(&gates, times_us);
         self.order.forget_excess();
     }
 
@@ -197,6 +209,29 @@ impl State {
             self.spaces.add_member(cluster, network_name, space);
             let undo = Undo::Member(cluster.to_owned(), network_name.to_owned());
             self.journal.push_back(undo);
+        }
+    }
+
+    /// Take in what the stream of a space says about a cluster's gate; `is_first` in the cluster's
+    /// default space, where it is said first. Undone by `roll_back`.
+    pub fn tell_gate(&mut self, space: SpaceIndex, cluster: &str, gate: Gate, is_first: bool) {
+        let told = self.gates.tell(space, cluster, gate, is_first);
+        self.journal.push_back(Undo::Gate(Box::new(told)));
+    }
+
+    /// Give gates that were set by committed events their time of record, also where a waiting
+    /// change would go back to one.
+    fn settle_gates(&mut self, committed: &[Told], times_us: &HashMap<SpaceIndex, i64>) {
+        for told in committed.iter().filter(|told| told.is_first) {
+            let Some(&at_us) = times_us.get(&told.space) else {
+                continue;
+            };
+            self.gates.set_time(&told.cluster, told.seq, at_us);
+            for undo in &mut self.journal {
+                if let Undo::Gate(later) = undo {
+                    later.set_time(&told.cluster, told.seq, at_us);
+                }
+            }
         }
     }
 
@@ -288,6 +323,7 @@ impl State {
                 Undo::Boot(boot_id) => self.order.remove_boot(boot_id),
                 Undo::Recent(key, old) => self.order.unremember(key, old),
                 Undo::Binding(cluster) => self.spaces.unbind(&cluster),
+                Undo::Gate(told) => self.gates.untell(*told),
                 Undo::Member(cluster, name) => self.spaces.remove_member(&cluster, &name),
             }
         }

@@ -6,6 +6,7 @@
 mod append;
 mod batch;
 mod catch_up;
+mod clusters;
 mod connection;
 mod garbage;
 mod guard;
@@ -15,9 +16,14 @@ mod load;
 mod metrics;
 mod migrate;
 mod read;
+mod wake;
+mod watch;
 
+pub use clusters::{ClusterReleased, ReleaseCluster};
 pub use garbage::{GarbageList, GarbageResult};
 pub use guard::{Checked, check};
 pub use ledger::{Ledger, StoreConfig};
 pub use migrate::{Migrated, migrate, set_app_password};
-pub use read::{Event, EventQuery, Hold, HoldPage, HoldQuery, SpaceRow};
+pub use read::{
+    Changes, ClusterRow, Event, EventQuery, Hold, HoldPage, HoldQuery, SpaceRow, Wakeup, Wakeups,
+};

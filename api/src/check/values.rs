@@ -30,6 +30,16 @@ pub(crate) fn step(given: u32) -> Result<u32, Failure> {
     Err(Failure::new(ProblemCode::InvalidRequest, detail).about("step", &given.to_string()))
 }
 
+/// A position to go on from; 0 if it is absent.
+pub(crate) fn position(key: &str, given: Option<u64>) -> Result<u64, Failure> {
+    let given = given.unwrap_or(0);
+    if i64::try_from(given).is_ok() {
+        return Ok(given);
+    }
+    let problem = format!("is not an integer from 0 to {}", i64::MAX);
+    Err(Failure::invalid(key, &given.to_string(), &problem))
+}
+
 /// A time in RFC 3339, with its offset.
 pub(crate) fn time(key: &str, given: Option<&str>) -> Result<Option<Timestamp>, Failure> {
     let Some(text) = given else {

@@ -17,6 +17,8 @@ const LONGEST: usize = 32 * 1024;
 /// Reads and writes the cursors of one query.
 #[derive(Debug)]
 pub(crate) struct Cursor {
+    /// The parameter that carries it.
+    key: &'static str,
     list: &'static str,
     query: BTreeMap<String, String>,
 }
@@ -35,8 +37,18 @@ impl Cursor {
         list: &'static str,
         query: impl IntoIterator<Item = (&'static str, Option<&'a str>)>,
     ) -> Self {
+        Self::named("cursor", list, query)
+    }
+
+    /// The same under another parameter than `cursor`.
+    pub(crate) fn named<'a>(
+        key: &'static str,
+        list: &'static str,
+        query: impl IntoIterator<Item = (&'static str, Option<&'a str>)>,
+    ) -> Self {
         let given = |(key, value): (&str, Option<&str>)| Some((key.to_owned(), value?.to_owned()));
         Self {
+            key,
             list,
             query: query.into_iter().filter_map(given).collect(),
         }
@@ -64,18 +76,18 @@ impl Cursor {
 
     /// Where the cursor that the caller gave back points to.
     pub(crate) fn read<P: DeserializeOwned>(&self, text: &str) -> Result<P, Failure> {
-        let garbled = || Failure::invalid("cursor", text, "is not a cursor of this service");
+        let garbled = || Failure::invalid(self.key, text, "is not a cursor of this service");
         let json = URL_SAFE_NO_PAD.decode(text).map_err(|_| garbled())?;
         // First only whose it is: the position of another list has another shape.
         let head: Content<serde_json::Value> =
             serde_json::from_slice(&json).map_err(|_| garbled())?;
         if head.list != self.list {
             let problem = format!("belongs to the list of {}", head.list);
-            return Err(Failure::invalid("cursor", text, &problem));
+            return Err(Failure::invalid(self.key, text, &problem));
         }
         if let Some(difference) = difference(&head.query, &self.query) {
             let problem = format!("belongs to another query, {difference}");
-            return Err(Failure::invalid("cursor", text, &problem));
+            return Err(Failure::invalid(self.key, text, &problem));
         }
         let content: Content<P> = serde_json::from_slice(&json).map_err(|_| garbled())?;
         Ok(content.at)

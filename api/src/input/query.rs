@@ -2,12 +2,16 @@
 
 use std::net::IpAddr;
 use std::str::FromStr;
+use std::time::Duration;
 
 use axum::extract::FromRequestParts;
 use http::request::Parts;
 use percent_encoding::percent_decode_str;
 
 use crate::problem::Failure;
+
+/// The longest wait for something new.
+const LONGEST_WAIT_SECONDS: u64 = 60;
 
 /// The parameters of a request. Take what is known, then call [`Query::end`].
 #[derive(Debug)]
@@ -86,6 +90,22 @@ impl Query {
             _ => {
                 let problem = format!("is not an integer from 1 to {most}");
                 Err(Failure::invalid("limit", &text, &problem))
+            }
+        }
+    }
+
+    /// How long to wait for something new: `wait_seconds`, from 0 to 60.
+    pub(crate) fn wait(&mut self) -> Result<Duration, Failure> {
+        match self.number("wait_seconds")? {
+            None => Ok(Duration::ZERO),
+            Some(seconds) if seconds <= LONGEST_WAIT_SECONDS => Ok(Duration::from_secs(seconds)),
+            Some(other) => {
+                let problem = format!("is not an integer from 0 to {LONGEST_WAIT_SECONDS}");
+                Err(Failure::invalid(
+                    "wait_seconds",
+                    &other.to_string(),
+                    &problem,
+                ))
             }
         }
     }

@@ -51,23 +51,27 @@ macro_rules! problems {
 
 problems! {
     AllocateProblems: [BODY, LANE, WRITE, &[
-        Code::ClusterMismatch, Code::AttachmentConflict, Code::Stale, Code::Deleted,
+        Code::ClusterMismatch, Code::AttachmentConflict, Code::Stale, Code::Deleted, Code::Gated,
         Code::SpaceConflict, Code::AddressOutsideWindow, Code::AddressTaken,
         Code::AddressCooling, Code::Exhausted, Code::Cooling,
     ]];
-    ReleaseProblems: [BODY, LANE, WRITE];
+    ReleaseProblems: [BODY, LANE, WRITE, &[Code::ClusterMismatch]];
     LookUpProblems: [ANY, READ, &[Code::NotFound]];
     ListHoldsProblems: [ANY, READ, &[Code::NotFound]];
-    ReleaseHoldProblems: [BODY, LANE, WRITE, &[Code::NotFound, Code::StepMismatch]];
+    ReleaseHoldProblems: [BODY, LANE, WRITE, &[
+        Code::NotFound, Code::ClusterMismatch, Code::StepMismatch,
+    ]];
     ImportProblems: [BODY, LANE, WRITE, &[
-        Code::SpaceConflict, Code::AddressTaken, Code::AddressCooling,
+        Code::ClusterMismatch, Code::SpaceConflict, Code::AddressTaken, Code::AddressCooling,
     ]];
     ListProblems: [ANY, READ];
     ListInSpaceProblems: [ANY, READ, LANE, &[Code::NotFound]];
     DeclareSpaceProblems: [BODY, LANE, WRITE, &[Code::SpaceConflict]];
     BindClusterProblems: [BODY, LANE, WRITE, &[Code::ClusterMismatch]];
+    GateProblems: [BODY, LANE, WRITE, &[Code::ClusterMismatch]];
+    ReleaseClusterProblems: [BODY, LANE, WRITE, &[Code::NotFound, Code::ClusterMismatch]];
     CheckRangesProblems: [BODY, LANE, &[Code::SpaceConflict]];
-    GarbageProblems: [BODY, LANE, WRITE];
+    GarbageProblems: [BODY, LANE, WRITE, &[Code::ClusterMismatch]];
     ReadyProblems: [ANY, &[Code::DatabaseUnavailable, Code::ShuttingDown]];
     PlainProblems: [ANY];
 }

@@ -1,6 +1,9 @@
 //! Refusals that are worth a second look: who is in the way, and since when.
 
-use std::time::Duration;
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use ipledger_client::types::ProblemCode;
 use ledger::{Error, Hold, Ledger, Refusal};
@@ -16,16 +19,25 @@ const AT_A_TIME: usize = 4;
 /// How long an explanation may take. Without one the refusal itself stands.
 const PATIENCE: Duration = Duration::from_millis(500);
 
+/// How long an explanation is good for others that are refused for the same reason.
+const GOOD_FOR: Duration = Duration::from_secs(1);
+
 /// Looks up what makes a refusal understandable.
 #[derive(Debug)]
 pub struct Explainer {
     permits: Semaphore,
+    known: Mutex<HashMap<Question, (Instant, Option<Hold>)>>,
 }
+
+/// What an explanation is about: space, first and last address, and whether one hold or the oldest
+/// of a window is meant.
+type Question = (String, IpAddr, IpAddr, &'static str);
 
 impl Default for Explainer {
     fn default() -> Self {
         Self {
             permits: Semaphore::new(AT_A_TIME),
+            known: Mutex::default(),
         }
     }
 }
@@ -49,13 +61,25 @@ impl App {
 
 impl Explainer {
     async fn look(&self, ledger: &Ledger, refusal: &Refusal) -> Option<Hold> {
-        let _permit = self.permits.try_acquire().ok()?;
+        let question = question(refusal)?;
         let read = async {
-            match refusal {
-                Refusal::AddressTaken { hold, .. } => ledger.describe(hold).await,
-                Refusal::Exhausted { space, window, .. } => ledger.oldest_hold(space, window).await,
-                _ => Ok(None),
+            if let Some(known) = self.recall(&question) {
+                return Ok(known);
             }
+            // Whoever waits here finds what the one before it read.
+            let _permit = self.permits.acquire().await;
+            if let Some(known) = self.recall(&question) {
+                return Ok(known);
+            }
+            let hold = match refusal {
+                Refusal::AddressTaken { hold, .. } => ledger.describe(hold).await?,
+                Refusal::Exhausted { space, window, .. } => {
+                    ledger.oldest_hold(space, window).await?
+                }
+                _ => None,
+            };
+            self.remember(question, hold.clone());
+            Ok::<_, Error>(hold)
         };
         match tokio::time::timeout(PATIENCE, read).await {
             Ok(Ok(hold)) => hold,
@@ -65,6 +89,34 @@ impl Explainer {
             }
             Err(_) => None,
         }
+    }
+
+    fn recall(&self, question: &Question) -> Option<Option<Hold>> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let (at, hold) = known.get(question)?;
+        (at.elapsed() < GOOD_FOR).then(|| hold.clone())
+    }
+
+    fn remember(&self, question: Question, hold: Option<Hold>) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|_, (at, _)| at.elapsed() < GOOD_FOR);
+        known.insert(question, (Instant::now(), hold));
+    }
+}
+
+/// A step is part of the reason, so that a hold that was ended does not explain the next one.
+fn question(refusal: &Refusal) -> Option<Question> {
+    match refusal {
+        Refusal::AddressTaken { ip, hold } => Some((
+            format!("{} {}", hold.space, hold.step),
+            *ip,
+            *ip,
+            refusal.kind(),
+        )),
+        Refusal::Exhausted { space, window, .. } => {
+            Some((space.clone(), window.start(), window.end(), refusal.kind()))
+        }
+        _ => None,
     }
 }
 

@@ -1,5 +1,6 @@
 //! From what the ledger says to what the caller is told, without asking anything more.
 
+use address::Window;
 use ipledger_client::types::ProblemCode;
 use jiff::Timestamp;
 use ledger::{Error, Refusal};
@@ -74,6 +75,13 @@ fn refused(refusal: &Refusal, keys: Keys, now: Timestamp) -> Failure {
             problem,
         } => Failure::invalid(key, value, problem),
         Refusal::NoSuchSpace(space) => Failure::no_such_space(space),
+        Refusal::NoSuchCluster(cluster) => {
+            let detail = format!("cluster {cluster:?} was never bound and has no space");
+            Failure::new(ProblemCode::NotFound, detail).about("cluster", cluster)
+        }
+        Refusal::Gated { cluster, .. } => failure(ProblemCode::Gated)
+            .about("cluster", cluster)
+            .retry_after(FULL_RETRY_SECONDS),
         Refusal::ClusterMismatch { given, .. } => {
             failure(ProblemCode::ClusterMismatch).about(keys.cluster_uid, given)
         }
@@ -113,16 +121,28 @@ fn refused(refusal: &Refusal, keys: Keys, now: Timestamp) -> Failure {
                 .about(key, &ip)
                 .retry_after(seconds_until(*until, now))
         }
-        Refusal::Exhausted { window, .. } => failure(ProblemCode::Exhausted)
-            .about("ranges", &window.cidr().to_string())
-            .retry_after(FULL_RETRY_SECONDS),
-        Refusal::Cooling { window, until, .. } => failure(ProblemCode::Cooling)
-            .about("ranges", &window.cidr().to_string())
+        Refusal::Exhausted {
+            position, window, ..
+        } => {
+            full(refusal, ProblemCode::Exhausted, *position, window).retry_after(FULL_RETRY_SECONDS)
+        }
+        Refusal::Cooling {
+            position,
+            window,
+            until,
+            ..
+        } => full(refusal, ProblemCode::Cooling, *position, window)
             .retry_after(seconds_until(*until, now)),
         Refusal::StepMismatch { expected, .. } => {
             failure(ProblemCode::StepMismatch).about("step", &expected.to_string())
         }
     }
+}
+
+/// The range that has nothing to give, under the key that the request has for it.
+fn full(refusal: &Refusal, code: ProblemCode, position: usize, window: &Window) -> Failure {
+    let key = format!("ranges[{position}].range");
+    Failure::new(code, format!("{key}: {refusal}")).about(key, &window.cidr().to_string())
 }
 
 impl Failure {

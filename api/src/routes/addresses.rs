@@ -172,11 +172,15 @@ pub(super) async fn release(
 fn release_command(request: ReleaseRequest, context: &RequestContext) -> Result<Release, Failure> {
     let attachment = check::attachment("attachment.", request.attachment)?;
     let owner = check::owner(request.owner)?;
+    if let Some(uid) = &request.cluster_uid {
+        check::cluster_uid("cluster_uid", uid)?;
+    }
     let token = request.token.as_ref().map(check::token).transpose()?;
     let claimed_at = check::time("claimed_at", request.claimed_at.as_deref())?;
     Ok(Release {
         attachment,
         owner,
+        cluster_uid: request.cluster_uid,
         token,
         provenance: context.provenance(claimed_at),
     })

@@ -49,6 +49,9 @@ fn list(
     grace: std::time::Duration,
 ) -> Result<GarbageList, Failure> {
     check::cluster("cluster", &request.cluster)?;
+    if let Some(uid) = &request.cluster_uid {
+        check::cluster_uid("cluster_uid", uid)?;
+    }
     check::node("node", &request.node)?;
     check::network("network", &request.network)?;
     let token = check::token(&request.token)?;
@@ -61,6 +64,7 @@ fn list(
     }
     Ok(GarbageList {
         cluster: request.cluster,
+        cluster_uid: request.cluster_uid,
         node: request.node,
         network: request.network,
         token,

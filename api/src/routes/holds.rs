@@ -7,9 +7,8 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::{Extension, Json};
 use ipledger_client::types::{HoldPage, ReleaseHoldRequest, ReleaseHoldResponse};
-use ledger::answer::Answer;
+use ledger::HoldQuery;
 use ledger::command::ReleaseHold;
-use ledger::{Command, HoldQuery};
 use serde::{Deserialize, Serialize};
 use utoipa::IntoParams;
 
@@ -197,19 +196,22 @@ pub(super) async fn release(
     Extension(context): Extension<Arc<RequestContext>>,
     JsonBody { value, .. }: JsonBody<ReleaseHoldRequest>,
 ) -> Result<Json<ReleaseHoldResponse>, Failure> {
-    let deadline_ms = value.deadline_ms;
-    let command = Command::ReleaseHold(Box::new(release_command(value, &context)?));
+    let wait = context.time_left(value.deadline_ms);
+    let cluster_uid = value.cluster_uid.clone();
+    if let Some(uid) = &cluster_uid {
+        check::cluster_uid("cluster_uid", uid)?;
+    }
+    let command = release_command(value, &context)?;
     match app
         .ledger
-        .execute(command, context.time_left(deadline_ms))
+        .release_hold(command, cluster_uid.as_deref(), wait)
         .await
     {
-        Ok(Answer::HoldReleased(answer)) => Ok(Json(ReleaseHoldResponse {
+        Ok(answer) => Ok(Json(ReleaseHoldResponse {
             released: wire::released_address(answer.released),
             repeated: answer.repeated,
             epoch: answer.epoch,
         })),
-        Ok(_) => Err(Failure::wrong_answer()),
         Err(error) => Err(app.explain(error, Keys::default()).await),
     }
 }

@@ -50,6 +50,9 @@ pub(super) async fn import(
 
 fn command(request: ImportRequest, context: &RequestContext) -> Result<Import, Failure> {
     check::cluster("cluster", &request.cluster)?;
+    if let Some(uid) = &request.cluster_uid {
+        check::cluster_uid("cluster_uid", uid)?;
+    }
     if let Some(name) = &request.network_name {
         check::network_name("network_name", name)?;
     }
@@ -71,6 +74,7 @@ fn command(request: ImportRequest, context: &RequestContext) -> Result<Import, F
             network_name: request.network_name.unwrap_or_default(),
             overlapping: request.enable_overlapping_ranges,
         },
+        cluster_uid: request.cluster_uid,
         pool,
         ip,
         container_id: request.container_id,

@@ -167,10 +167,13 @@ async fn a_full_range_is_refused_naming_the_oldest_hold() {
         .post("/v1/allocate", &allocate_from("c2", &one_address()))
         .await;
     assert_eq!(answer.problem(), (507, "exhausted".to_owned()));
+    let body = answer.json();
+    let named = (&body["key"], &body["value"]);
+    assert_eq!(named, (&json!("ranges[0].range"), &json!("10.10.3.0/24")));
     let detail = answer.detail();
     assert!(
         detail.starts_with(
-            "no address is free in 10.10.3.0/24 (10.10.3.30 - 10.10.3.30): capacity 1, held 1, \
+            "ranges[0].range: no address is free in 10.10.3.0/24 (10.10.3.30 - 10.10.3.30): capacity 1, held 1, \
              cooling 0; the oldest hold is 10.10.3.30 of default/pod-c1 net1 on node-1 (cluster \
              prod, container c1) since "
         ),

@@ -8,6 +8,7 @@
 
 mod allocate;
 mod bad_input;
+mod clusters;
 mod dev;
 mod documents;
 mod events;
@@ -23,4 +24,5 @@ mod shutdown;
 mod spaces;
 mod support;
 mod unix;
+mod waiting;
 mod windows;

@@ -23,7 +23,7 @@ use ipledger_api::{IdSource, ListenAddress, Listener, ServeConfig};
 use ledger::{Ledger, StoreConfig, SystemClock};
 use serde_json::Value;
 use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 use uuid::Uuid;
 
 /// Ids that tests can tell.
@@ -44,6 +44,43 @@ pub(crate) struct Api {
     task: JoinHandle<()>,
 }
 
+/// Another server on the same database; it stops when dropped.
+pub(crate) struct Replica {
+    address: SocketAddr,
+    _stop: DropGuard,
+}
+
+impl Replica {
+    pub(crate) fn target(&self) -> Target {
+        Target::Tcp(self.address)
+    }
+}
+
+/// A server; it listens, and serves until told to stop.
+async fn start_server(
+    database: &TestDatabase,
+    config: ServeConfig,
+    tune: impl FnOnce(&mut StoreConfig),
+) -> (SocketAddr, CancellationToken, JoinHandle<()>) {
+    let listener = Listener::bind(&"127.0.0.1:0".parse().unwrap())
+        .await
+        .unwrap();
+    let Ok(ListenAddress::Tcp(address)) = listener.address() else {
+        panic!("a TCP listener has a TCP address");
+    };
+    let ledger = open_ledger(database, tune).await;
+    let stop = CancellationToken::new();
+    let shutdown = stop.clone().cancelled_owned();
+    let task = tokio::spawn(serve::run(
+        config,
+        vec![listener],
+        ledger,
+        outside(),
+        shutdown,
+    ));
+    (address, stop, task)
+}
+
 impl Api {
     /// With the usual limits.
     pub(crate) async fn start() -> Api {
@@ -57,22 +94,7 @@ impl Api {
     ) -> Api {
         let database = TestDatabase::create().await;
         ledger::migrate(&database.url()).await.expect("migrations");
-        let listener = Listener::bind(&"127.0.0.1:0".parse().unwrap())
-            .await
-            .unwrap();
-        let Ok(ListenAddress::Tcp(address)) = listener.address() else {
-            panic!("a TCP listener has a TCP address");
-        };
-        let ledger = open_ledger(&database, tune).await;
-        let stop = CancellationToken::new();
-        let shutdown = stop.clone().cancelled_owned();
-        let task = tokio::spawn(serve::run(
-            config,
-            vec![listener],
-            ledger,
-            outside(),
-            shutdown,
-        ));
+        let (address, stop, task) = start_server(&database, config, tune).await;
         Api {
             address,
             database,
@@ -83,6 +105,15 @@ impl Api {
 
     pub(crate) fn target(&self) -> Target {
         Target::Tcp(self.address)
+    }
+
+    /// Another server on the same database.
+    pub(crate) async fn replica(&self) -> Replica {
+        let (address, stop, _) = start_server(&self.database, ServeConfig::default(), |_| {}).await;
+        Replica {
+            address,
+            _stop: stop.drop_guard(),
+        }
     }
 
     pub(crate) async fn get(&self, path: &str) -> Answer {

@@ -11,6 +11,9 @@ use super::OrderToken;
 pub struct GarbageRequest {
     /// Name of the cluster.
     pub cluster: String,
+    /// UID of its `kube-system` namespace, when known. Another UID than the bound one is refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster_uid: Option<String>,
     /// Name of the node. The list says nothing about any other.
     pub node: String,
     /// `name` of the CNI network configuration. The list says nothing about any other.

@@ -111,6 +111,7 @@ codes! {
     ClusterMismatch "cluster_mismatch" 409 false "The cluster's name is bound to another cluster",
     Stale "stale" 409 false "A later call for this pod and interface was applied before",
     Deleted "deleted" 409 false "This attachment was deleted already",
+    Gated "gated" 503 true "The cluster's gate is closed",
     AttachmentConflict "attachment_conflict" 409 false "The attachment holds addresses of another request",
     SpaceConflict "space_conflict" 409 false "The range belongs to another space",
     AddressOutsideWindow "address_outside_window" 422 false "The requested address may not be handed out",

@@ -12,6 +12,10 @@ pub struct ReleaseRequest {
     /// The pod as the caller knows it; kept for the record only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<Owner>,
+    /// UID of the cluster's `kube-system` namespace, when known. Another UID than the bound one
+    /// is refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster_uid: Option<String>,
     /// Order of this call among the calls for the same pod and interface.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<OrderToken>,
@@ -65,6 +69,10 @@ pub struct ReleaseHoldRequest {
     pub step: u32,
     /// Why, in a few words.
     pub reason: String,
+    /// UID of the `kube-system` namespace of the cluster whose hold this is, when known. Another
+    /// UID than the bound one is refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster_uid: Option<String>,
     /// What the release rests on; any JSON object, kept as it is.
     pub evidence: serde_json::Map<String, serde_json::Value>,
     /// How long the caller still waits, in milliseconds from the arrival of the request.
@@ -94,6 +102,9 @@ pub struct ReleaseHoldResponse {
 pub struct ImportRequest {
     /// Name of the cluster.
     pub cluster: String,
+    /// UID of its `kube-system` namespace, when known. Another UID than the bound one is refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster_uid: Option<String>,
     /// whereabouts' `network_name`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network_name: Option<String>,

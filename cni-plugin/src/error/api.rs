@@ -81,6 +81,7 @@ fn code_of(problem: &Problem) -> Code {
         | ProblemCode::OutcomeUnknown
         | ProblemCode::DatabaseUnavailable
         | ProblemCode::ShuttingDown
+        | ProblemCode::Gated
         | ProblemCode::Internal => Code::TryAgainLater,
         ProblemCode::Unknown => code_of_status(problem.status),
     }
@@ -148,6 +149,7 @@ mod tests {
                 ("cluster_mismatch", 108),
                 ("stale", 107),
                 ("deleted", 107),
+                ("gated", 11),
                 ("attachment_conflict", 108),
                 ("space_conflict", 108),
                 ("address_outside_window", 103),

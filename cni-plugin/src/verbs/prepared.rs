@@ -143,6 +143,7 @@ impl<'a> Prepared<'a> {
         ReleaseRequest {
             attachment: self.attachment(),
             owner: self.arguments.owner(self.settings.node.as_deref()),
+            cluster_uid: None,
             token,
             deadline_ms: None,
             claimed_at: Some(self.session.host.now_text()),

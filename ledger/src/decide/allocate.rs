@@ -2,7 +2,7 @@ use std::fmt::Write as _;
 
 use super::choose::{self, Choice, Chooser};
 use super::resolve::{Place, resolve};
-use super::{Change, Draft, HoldChange, NewEvent, Verdict, cluster};
+use super::{Change, Draft, HoldChange, NewEvent, Verdict, cluster, gate};
 use crate::answer::{Allocated, AllocatedAddress, Answer, Receipt};
 use crate::command::Allocate;
 use crate::event::encoding::{Key, fingerprint_of, hex};
@@ -18,12 +18,14 @@ pub(super) fn decide(state: &State, request: &Allocate, now_us: i64) -> Verdict 
 fn try_decide(state: &State, request: &Allocate, now_us: i64) -> Result<Verdict, Verdict> {
     let refused = |refusal| Verdict::Refuse(refusal, Vec::new());
     let fixed = choose::assign_fixed(request).map_err(refused)?;
-    cluster::check(state, request).map_err(refused)?;
+    let cluster = &request.attachment.cluster;
+    cluster::check(state, cluster, request.cluster_uid.as_deref()).map_err(refused)?;
     let key = request.attachment.key();
     let content = content_of(request);
     repeat(state, request, key, content)?;
     let owner = owner_key(request);
     overtaken(state, request, key, owner, now_us)?;
+    gate::check(state, cluster)?;
     let places = request
         .ranges
         .iter()

@@ -6,7 +6,7 @@ use super::{Change, HoldChange, NewEvent};
 use crate::event::encoding::Key;
 use crate::event::{Kind, Payload, WindowRecord};
 use crate::model::Attachment;
-use crate::state::{Class, Record, SpaceIndex, Stamp, State};
+use crate::state::{Class, Gate, Record, SpaceIndex, Stamp, State};
 
 /// Take decided events into the state, with the positions that they will have. Undone by
 /// `State::roll_back`.
@@ -59,7 +59,7 @@ fn apply_at(state: &mut State, event: &NewEvent, seq: u64, at_us: i64) {
             apply_hold(state, event, hold, (ip, step), seq, at_us);
         }
         (Change::Free, Some((ip, step))) => apply_release(state, event, (ip, step), seq, at_us),
-        _ => apply_fact(state, event),
+        _ => apply_fact(state, event, seq, at_us),
     }
 }
 
@@ -182,7 +182,7 @@ pub(crate) fn recorded_payload(body: &[u8]) -> Option<Payload> {
     serde_json::from_slice(body).ok()
 }
 
-fn apply_fact(state: &mut State, event: &NewEvent) {
+fn apply_fact(state: &mut State, event: &NewEvent, seq: u64, at_us: i64) {
     match event.payload.kind {
         Kind::ClusterBound => {
             if let Some((cluster, uid)) = bound_cluster(&event.payload) {
@@ -194,8 +194,33 @@ fn apply_fact(state: &mut State, event: &NewEvent) {
                 state.join_space(&cluster, &network_name, event.space);
             }
         }
+        Kind::GateClosed | Kind::GateOpened => {
+            apply_gate(state, event.space, seq, at_us, &event.payload);
+        }
         _ => {}
     }
+}
+
+/// Takes a gate's event in; one without its cluster says nothing.
+pub(crate) fn apply_gate(
+    state: &mut State,
+    space: SpaceIndex,
+    seq: u64,
+    at_us: i64,
+    payload: &Payload,
+) {
+    let evidence = payload.evidence.as_ref();
+    let Some(cluster) = evidence.and_then(|evidence| evidence.get("cluster")?.as_str()) else {
+        return;
+    };
+    let first = evidence.and_then(|evidence| evidence.get("gate_seq")?.as_u64());
+    let gate = Gate {
+        closed: payload.kind == Kind::GateClosed,
+        reason: payload.reason.clone(),
+        seq: first.unwrap_or(seq),
+        at_us,
+    };
+    state.tell_gate(space, cluster, gate, first.is_none());
 }
 
 /// (cluster, UID) of a binding.

@@ -131,7 +131,7 @@ impl Chooser<'_> {
         let ip = match (lowest, resting) {
             (Some(lowest), Some(resting)) => lowest.min(resting),
             (Some(ip), None) | (None, Some(ip)) => ip,
-            (None, None) => return Err(self.full(window, place)),
+            (None, None) => return Err(self.full(position)),
         };
         Ok(Choice {
             ip,
@@ -165,7 +165,8 @@ impl Chooser<'_> {
         }
     }
 
-    fn full(&self, window: &Window, place: &Place) -> Refusal {
+    fn full(&self, position: usize) -> Refusal {
+        let (window, place) = (&self.request.ranges[position], &self.places[position]);
         let (held, cooling) = place.counts(self.state, window);
         let wakes = place
             .space()
@@ -173,6 +174,7 @@ impl Chooser<'_> {
         let (space, window) = (place.name(self.state).to_owned(), Box::new(window.clone()));
         match wakes {
             Some(until) => Refusal::Cooling {
+                position,
                 space,
                 window,
                 held,
@@ -180,6 +182,7 @@ impl Chooser<'_> {
                 until: timestamp(until),
             },
             None => Refusal::Exhausted {
+                position,
                 space,
                 window,
                 held,

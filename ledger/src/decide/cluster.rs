@@ -8,13 +8,12 @@ use crate::refusal::Refusal;
 use crate::state::State;
 
 /// How the names of shared spaces begin; no cluster's name has a colon.
-const SHARED: &str = "shared:";
+pub(crate) const SHARED: &str = "shared:";
 
 /// The cluster's identity, as far as the request states it: refused if the name is bound to
 /// another.
-pub(super) fn check(state: &State, request: &Allocate) -> Result<(), Refusal> {
-    let cluster = &request.attachment.cluster;
-    match (&request.cluster_uid, state.spaces.bound_uid(cluster)) {
+pub(super) fn check(state: &State, cluster: &str, uid: Option<&str>) -> Result<(), Refusal> {
+    match (uid, state.spaces.bound_uid(cluster)) {
         (Some(uid), Some(bound)) if uid != bound => Err(mismatch(cluster, bound, uid)),
         _ => Ok(()),
     }
@@ -141,7 +140,7 @@ fn binding(state: &State, cluster: &str, uid: &str, provenance: &Provenance) -> 
     })
 }
 
-fn default_space(cluster: &str) -> OpenSpace {
+pub(super) fn default_space(cluster: &str) -> OpenSpace {
     OpenSpace {
         name: space_name(cluster, "", None),
         private: None,

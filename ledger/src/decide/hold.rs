@@ -3,7 +3,7 @@ use serde_json::{Map, Value};
 
 use super::allocate::{hold_ref, timestamp};
 use super::resolve::{Place, resolve};
-use super::{Change, Draft, HoldChange, NewEvent, Verdict};
+use super::{Change, Draft, HoldChange, NewEvent, Verdict, cluster};
 use crate::answer::{Answer, HoldReleased, ImportOutcome, Imported, Receipt, ReleasedAddress};
 use crate::command::{Import, ReleaseHold};
 use crate::event::encoding::{find_unfit, sorted};
@@ -73,6 +73,8 @@ fn try_import(state: &State, request: &Import) -> Result<Verdict, Verdict> {
     let refused = |refusal| Verdict::Refuse(refusal, Vec::new());
     let window = whole_pool(request).map_err(refused)?;
     check_evidence(&request.evidence).map_err(refused)?;
+    let uid = request.cluster_uid.as_deref();
+    cluster::check(state, &request.space.cluster, uid).map_err(refused)?;
     let place = resolve(state, &request.space, request.pool)?;
     let attachment = Attachment {
         cluster: request.space.cluster.clone(),

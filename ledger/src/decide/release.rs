@@ -1,4 +1,4 @@
-use super::{Burial, Change, Draft, NewEvent, Verdict};
+use super::{Burial, Change, Draft, NewEvent, Verdict, cluster};
 use crate::answer::{Answer, Released};
 use crate::command::Release;
 use crate::event::{Kind, Payload};
@@ -6,6 +6,10 @@ use crate::state::{Record, State};
 
 /// Frees exactly what this attachment holds; needs neither range nor definition.
 pub(super) fn decide(state: &State, request: &Release) -> Verdict {
+    let cluster = &request.attachment.cluster;
+    if let Err(refusal) = cluster::check(state, cluster, request.cluster_uid.as_deref()) {
+        return Verdict::Refuse(refusal, Vec::new());
+    }
     let key = request.attachment.key();
     let mut held = state.held_by_attachment(key);
     if held.is_empty() {

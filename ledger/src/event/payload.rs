@@ -19,6 +19,10 @@ pub enum Kind {
     ClusterBound,
     /// An operator declared a space that clusters share; no address.
     SpaceDeclared,
+    /// From here on a cluster gets no address; no address.
+    GateClosed,
+    /// From here on it does again; no address.
+    GateOpened,
     /// History may have been shortened before this point; no address.
     EpochBegun,
 }
@@ -32,6 +36,8 @@ impl Kind {
             Kind::Released => "released",
             Kind::ClusterBound => "cluster_bound",
             Kind::SpaceDeclared => "space_declared",
+            Kind::GateClosed => "gate_closed",
+            Kind::GateOpened => "gate_opened",
             Kind::EpochBegun => "epoch_begun",
         }
     }

@@ -101,6 +101,13 @@ impl Spaces {
         self.members.get(cluster)?.get(network_name).copied()
     }
 
+    /// Whether some network name of a cluster resolves to a space.
+    #[must_use]
+    pub fn has_member(&self, cluster: &str, space: SpaceIndex) -> bool {
+        let names = self.members.get(cluster);
+        names.is_some_and(|names| names.values().any(|&resolved| resolved == space))
+    }
+
     /// The private space of a CIDR, if it was split off.
     #[must_use]
     pub fn private(&self, parent: SpaceIndex, cidr: IpNet) -> Option<SpaceIndex> {

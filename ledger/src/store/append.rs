@@ -1,79 +1,38 @@
-//! The one call that writes, as columns.
+//! The one call that writes, as rows.
+
+mod rows;
 
 use std::collections::HashMap;
 use std::net::IpAddr;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use self::rows::{FreedAddress, HeldAddress, NewEventRow};
 use super::connection::Connection;
 use crate::decide::{Burial, Change, HoldChange, NewEvent, OpenSpace};
 use crate::event::encoding::hex;
 use crate::state::{SpaceIndex, State};
 
-/// See `migrations/0005_append.sql`. CIDRs and notes cross as text.
+/// See `migrations/0005_append.sql`. Notes cross as text.
 pub(super) const APPEND_SQL: &str = "\
-    call ipledger.append_and_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, \
-    $15, $16::text[]::cidr[], $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, \
-    $30, $31, $32, $33, $34, $35::text::jsonb, $36::text::jsonb, $37, \
+    call ipledger.append_and_commit($1, $2, $3, $4, $5, $6, $7::text::jsonb, $8::text::jsonb, $9, \
     null, null, null, null, null, null)";
 
-/// The columns of one call. Every event column has one entry per event, and so on.
+/// The arguments of one call.
 #[derive(Debug, Default)]
 pub(super) struct Append {
     heads: Vec<(i32, i64)>,
-    events: EventColumns,
-    freed: FreedColumns,
-    addresses: AddressColumns,
-    /// How many of the addresses, all at the front, were never used before.
+    events: Vec<NewEventRow>,
+    freed: Vec<FreedAddress>,
+    held: Vec<HeldAddress>,
+    /// How many of the held, all at the front, were never used before.
     fresh: i32,
-    wanted: Vec<Vec<u8>>,
     notes: serde_json::Map<String, Value>,
     burial: Option<Value>,
     /// Write even without rows, so that the commit waits for the standby.
     pub(super) confirm: bool,
-}
-
-#[derive(Debug, Default)]
-struct EventColumns {
-    space: Vec<i32>,
-    ip: Vec<Option<IpAddr>>,
-    step: Vec<Option<i32>>,
-    kind: Vec<&'static str>,
-    body: Vec<Vec<u8>>,
-}
-
-#[derive(Debug, Default)]
-struct FreedColumns {
-    space: Vec<i32>,
-    ip: Vec<IpAddr>,
-    step: Vec<i32>,
-    seq: Vec<i64>,
-}
-
-#[derive(Debug, Default)]
-struct AddressColumns {
-    space: Vec<i32>,
-    ip: Vec<IpAddr>,
-    step: Vec<i32>,
-    seq: Vec<i64>,
-    pool: Vec<String>,
-    allocated_seq: Vec<i64>,
-    attachment: Vec<Vec<u8>>,
-    owner: Vec<Option<Vec<u8>>>,
-    position: Vec<i16>,
-    cluster: Vec<String>,
-    network: Vec<String>,
-    container_id: Vec<String>,
-    ifname: Vec<String>,
-    namespace: Vec<Option<String>>,
-    pod: Vec<Option<String>>,
-    pod_uid: Vec<Option<String>>,
-    node: Vec<Option<String>>,
-    boot_id: Vec<Option<Uuid>>,
-    boottime_ns: Vec<Option<i64>>,
-    content: Vec<i64>,
-    cooldown: Vec<i32>,
 }
 
 /// What `append` answered.
@@ -132,13 +91,13 @@ impl Append {
         let mut touched: HashMap<(i32, IpAddr), Touched<'_>> = HashMap::new();
         for (event, seq) in order.into_iter().map(|index| &events[index]) {
             let space = id_of(event.space);
-            self.events.space.push(space);
-            self.events.ip.push(event.target.map(|(ip, _)| ip));
-            self.events
-                .step
-                .push(event.target.map(|(_, step)| to_i32(step)));
-            self.events.kind.push(event.payload.kind.as_str());
-            self.events.body.push(event.payload.encode());
+            self.events.push(NewEventRow {
+                space_id: space,
+                ip: event.target.map(|(ip, _)| ip),
+                step: event.target.map(|(_, step)| to_i32(step)),
+                kind: event.payload.kind.as_str(),
+                body: event.payload.encode(),
+            });
             if let Some((ip, step)) = event.target {
                 touch(&mut touched, (space, ip), step, event, *seq);
             }
@@ -157,22 +116,18 @@ impl Append {
         // A hold that stood before the batch ends first, so that no unique index sees its holder
         // twice on the way.
         if let Some((step, seq)) = touched.first_release.filter(|_| touched.began_with_release) {
-            self.freed.space.push(space);
-            self.freed.ip.push(ip);
-            self.freed.step.push(to_i32(step));
-            self.freed.seq.push(to_i64(seq));
+            self.freed.push(FreedAddress {
+                space_id: space,
+                ip,
+                step: to_i32(step),
+                seq: to_i64(seq),
+            });
         }
-        let Some((event, hold, allocated_seq)) = touched.hold else {
-            return;
-        };
-        let columns = &mut self.addresses;
-        columns.space.push(space);
-        columns.ip.push(ip);
-        columns.step.push(to_i32(touched.step));
-        columns.seq.push(to_i64(touched.seq));
-        columns.allocated_seq.push(to_i64(allocated_seq));
-        columns.push_holder(event, hold);
-        self.wanted.push(hold.attachment.to_be_bytes().to_vec());
+        if let Some((event, hold, allocated_seq)) = touched.hold {
+            let place = (space, ip, to_i32(touched.step), to_i64(touched.seq));
+            let row = HeldAddress::new(place, event, hold, to_i64(allocated_seq));
+            self.held.push(row);
+        }
     }
 
     /// Windows that the database does not know yet.
@@ -252,7 +207,7 @@ impl Append {
 
     /// How many events the call carries.
     pub(super) fn event_count(&self) -> usize {
-        self.events.space.len()
+        self.events.len()
     }
 
     /// Send it: one round trip.
@@ -263,7 +218,6 @@ impl Append {
         let (head_space, head_seq): (Vec<i32>, Vec<i64>) = self.heads.iter().copied().unzip();
         let notes = (!self.notes.is_empty()).then(|| Value::from(self.notes.clone()).to_string());
         let burial = self.burial.as_ref().map(Value::to_string);
-        let (e, r, a) = (&self.events, &self.freed, &self.addresses);
         let row = connection
             .client
             .query_one(
@@ -271,38 +225,10 @@ impl Append {
                 &[
                     &head_space,
                     &head_seq,
-                    &e.space,
-                    &e.ip,
-                    &e.step,
-                    &e.kind,
-                    &e.body,
-                    &r.space,
-                    &r.ip,
-                    &r.step,
-                    &r.seq,
-                    &a.space,
-                    &a.ip,
-                    &a.step,
-                    &a.seq,
-                    &a.pool,
-                    &a.allocated_seq,
-                    &a.attachment,
-                    &a.owner,
-                    &a.position,
-                    &a.cluster,
-                    &a.network,
-                    &a.container_id,
-                    &a.ifname,
-                    &a.namespace,
-                    &a.pod,
-                    &a.pod_uid,
-                    &a.node,
-                    &a.boot_id,
-                    &a.boottime_ns,
-                    &a.content,
-                    &a.cooldown,
+                    &self.events,
+                    &self.freed,
+                    &self.held,
                     &self.fresh,
-                    &self.wanted,
                     &notes,
                     &burial,
                     &self.confirm,
@@ -347,56 +273,30 @@ fn touch<'a>(
     }
 }
 
-impl AddressColumns {
-    fn push_holder(&mut self, event: &NewEvent, hold: &HoldChange) {
-        let attachment = event
-            .payload
-            .attachment
-            .as_ref()
-            .expect("a hold has an attachment");
-        let owner = event.payload.owner.as_ref();
-        self.pool.push(hold.window.cidr().to_string());
-        self.attachment.push(hold.attachment.to_be_bytes().to_vec());
-        self.owner
-            .push(hold.owner.map(|key| key.to_be_bytes().to_vec()));
-        self.position
-            .push(i16::try_from(hold.position).expect("a request has few ranges"));
-        self.cluster.push(attachment.cluster.clone());
-        self.network.push(attachment.network.clone());
-        self.container_id.push(attachment.container_id.clone());
-        self.ifname.push(attachment.ifname.clone());
-        self.namespace
-            .push(owner.map(|owner| owner.namespace.clone()));
-        self.pod.push(owner.map(|owner| owner.name.clone()));
-        self.pod_uid.push(owner.and_then(|owner| owner.uid.clone()));
-        self.node.push(owner.and_then(|owner| owner.node.clone()));
-        self.boot_id.push(hold.token.map(|token| token.boot_id));
-        self.boottime_ns
-            .push(hold.token.map(|token| to_i64(token.boottime_ns)));
-        self.content.push(hold.content.cast_signed());
-        self.cooldown
-            .push(i32::try_from(hold.cooldown_seconds).unwrap_or(i32::MAX));
-    }
-}
-
 /// The answer's columns; they are NULL if no space was looked at.
 fn heads(row: &tokio_postgres::Row) -> Vec<Head> {
     let spaces: Vec<i32> = row.get::<_, Option<_>>(1).unwrap_or_default();
     let seqs: Vec<i64> = row.get::<_, Option<_>>(2).unwrap_or_default();
     let hashes: Vec<&[u8]> = row.get::<_, Option<_>>(3).unwrap_or_default();
-    let times: Vec<Option<i64>> = row.get::<_, Option<_>>(4).unwrap_or_default();
+    let times: Vec<Option<SystemTime>> = row.get::<_, Option<_>>(4).unwrap_or_default();
     spaces
         .into_iter()
         .zip(seqs)
         .zip(hashes)
         .zip(times)
-        .map(|(((space_id, seq), hash), recorded_at_us)| Head {
+        .map(|(((space_id, seq), hash), recorded_at)| Head {
             space_id,
             seq: to_u64(seq),
             hash: to_hash(hash),
-            recorded_at_us,
+            recorded_at_us: recorded_at.map(micros),
         })
         .collect()
+}
+
+/// Since 1970; the ledger has no older times.
+fn micros(time: SystemTime) -> i64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
 }
 
 /// Positions, steps and nanoseconds fit 63 bits for longer than anyone will run this.

@@ -25,21 +25,17 @@ pub(super) enum Followed {
     Replaced,
 }
 
-/// Bring the state to the heads of the database. The state must hold no uncommitted change.
+/// Bring the state to the heads of the database, all of one reading: what one space tells is never
+/// newer than what another does, and no space is known that was opened after it. The state must
+/// hold no uncommitted change.
 pub(super) async fn catch_up(client: &Client, state: &mut State) -> Result<Followed, Error> {
-    let rows = client
-        .query("select id, seq from ipledger.spaces order by id", &[])
-        .await
-        .map_err(|e| classify(&e))?;
-    let heads: Vec<(i32, u64)> = rows
-        .iter()
-        .map(|row| (row.get(0), to_u64(row.get(1))))
-        .collect();
+    let mut heads = read_heads(client).await?;
     if heads
         .iter()
         .any(|(id, _)| state.spaces.index_of_id(*id).is_none())
     {
         load::spaces(client, &mut state.spaces).await?;
+        heads = read_heads(client).await?;
     }
     let mut epoch_may_have_begun = false;
     for (id, seq) in heads {
@@ -51,7 +47,7 @@ pub(super) async fn catch_up(client: &Client, state: &mut State) -> Result<Follo
             return Ok(Followed::Replaced);
         }
         if seq > known {
-            if follow(client, state, space, id).await? == Followed::Replaced {
+            if follow(client, state, space, id, seq).await? == Followed::Replaced {
                 return Ok(Followed::Replaced);
             }
             epoch_may_have_begun = true;
@@ -97,11 +93,22 @@ async fn stored_hash(client: &Client, id: i32, seq: u64) -> Result<Option<[u8; 3
     Ok(row.map(|row| to_hash(row.get(0))))
 }
 
+async fn read_heads(client: &Client) -> Result<Vec<(i32, u64)>, Error> {
+    let rows = client
+        .query("select id, seq from ipledger.spaces order by id", &[])
+        .await
+        .map_err(|e| classify(&e))?;
+    let head = |row: &tokio_postgres::Row| (row.get(0), to_u64(row.get(1)));
+    Ok(rows.iter().map(head).collect())
+}
+
+/// Bring one space to this head.
 async fn follow(
     client: &Client,
     state: &mut State,
     space: SpaceIndex,
     id: i32,
+    head: u64,
 ) -> Result<Followed, Error> {
     loop {
         let known = state.spaces.get(space).seq;
@@ -110,8 +117,8 @@ async fn follow(
                 "select e.seq, e.ip, e.step, e.hash, \
                  (extract(epoch from e.recorded_at) * 1000000)::bigint, p.body \
                  from ipledger.events e join ipledger.payloads p using (space_id, seq) \
-                 where e.space_id = $1 and e.seq > $2 order by e.seq limit $3",
-                &[&id, &to_i64(known), &PAGE],
+                 where e.space_id = $1 and e.seq > $2 and e.seq <= $3 order by e.seq limit $4",
+                &[&id, &to_i64(known), &to_i64(head), &PAGE],
             )
             .await
             .map_err(|e| classify(&e))?;
@@ -144,7 +151,7 @@ async fn follow(
             // Events went missing between two statements: only a replaced history does that.
             return Ok(Followed::Replaced);
         }
-        if i64::try_from(rows.len()).unwrap_or(PAGE) < PAGE {
+        if state.spaces.get(space).seq >= head {
             return Ok(Followed::Yes);
         }
     }

@@ -16,6 +16,11 @@ const STATEMENT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a connection may take to come up.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// Plans must not depend on when ANALYZE last ran: point look-ups are right at every size.
+const PLANS: &str = "set plan_cache_mode = force_generic_plan; set enable_seqscan = off; \
+    set enable_bitmapscan = off; set enable_hashjoin = off; set enable_mergejoin = off; \
+    set jit = off";
+
 /// A connection with the prepared `append`.
 pub(super) struct Connection {
     pub(super) client: Client,
@@ -66,7 +71,7 @@ impl Connection {
         client
             .batch_execute(&format!(
                 "set statement_timeout = {timeout_ms}; set synchronous_commit = on; \
-                 set idle_in_transaction_session_timeout = {timeout_ms}"
+                 set idle_in_transaction_session_timeout = {timeout_ms}; {PLANS}"
             ))
             .await
             .map_err(|e| classify(&e))?;

@@ -21,6 +21,8 @@ use crate::model::{OrderToken, Provenance};
 pub struct GarbageList {
     /// Name of the cluster.
     pub cluster: String,
+    /// UID of its kube-system namespace, when the caller knows it.
+    pub cluster_uid: Option<String>,
     /// Name of the node.
     pub node: String,
     /// `name` of the CNI network.
@@ -64,6 +66,8 @@ impl Ledger {
         list: GarbageList,
         wait: Duration,
     ) -> Result<GarbageResult, Error> {
+        self.check_identity(&list.cluster, list.cluster_uid.as_deref())
+            .await?;
         let mut result = GarbageResult {
             released: 0,
             suspect: 0,

@@ -7,11 +7,13 @@ use prometheus_client::registry::Registry;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::guard;
 use super::lane::{Lane, Pending, Progress};
 use super::metrics::Metrics;
+use super::wake::{self, Waker};
+use super::watch::Watch;
 use crate::answer::{Answer, Imported};
 use crate::clock::SharedClock;
 use crate::command::{Command, Import};
@@ -52,6 +54,11 @@ pub struct Ledger {
     lane: Arc<tokio::sync::Mutex<Option<JoinHandle<()>>>>,
     metrics: Metrics,
     max_waiting: usize,
+    /// Where it is told that something is new.
+    pub(super) watch: Arc<Watch>,
+    waker: Waker,
+    /// What runs beside the lane ends with the last handle.
+    _beside: Arc<DropGuard>,
 }
 
 impl std::fmt::Debug for Ledger {
@@ -82,6 +89,11 @@ impl Ledger {
         let (requests, waiting) = mpsc::channel(config.max_waiting);
         let closing = CancellationToken::new();
         let task = tokio::spawn(lane.run(waiting, closing.clone()));
+        let beside = closing.child_token();
+        let watch = Arc::new(Watch::default());
+        let (waker, writer) = wake::channel(reads.clone(), Arc::clone(&watch), metrics.clone());
+        tokio::spawn(writer.run(beside.clone()));
+        tokio::spawn(Arc::clone(&watch).look(reads.clone(), beside.clone()));
         Ok(Ledger {
             reads,
             requests,
@@ -89,6 +101,9 @@ impl Ledger {
             lane: Arc::new(tokio::sync::Mutex::new(Some(task))),
             metrics,
             max_waiting: config.max_waiting,
+            watch,
+            waker,
+            _beside: Arc::new(beside.drop_guard()),
         })
     }
 
@@ -99,7 +114,15 @@ impl Ledger {
     /// [`Error::Unavailable`] when nothing changed; [`Error::OutcomeUnknown`] when that is not
     /// known: the same command again finds the truth.
     pub async fn execute(&self, command: Command, wait: Duration) -> Result<Answer, Error> {
-        self.enqueue(command, None, wait).await
+        // Only a pod that really waits for an address is worth a wake-up.
+        let wakes = matches!(&command, Command::Allocate(allocate) if !allocate.dry_run);
+        let result = self.enqueue(command, None, wait).await;
+        match &result {
+            Ok(_) => self.watch.nudge(),
+            Err(Error::Refused(refusal)) if wakes => self.waker.note(refusal),
+            Err(_) => {}
+        }
+        result
     }
 
     pub(super) async fn enqueue(

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::append::{to_hash, to_u32, to_u64};
 use super::connection::classify;
-use crate::decide::parse_window;
+use crate::decide::{apply_gate, parse_window, recorded_payload};
 use crate::error::Error;
 use crate::event::WindowRecord;
 use crate::event::encoding::Key;
@@ -42,6 +42,7 @@ async fn load_all(client: &Client) -> Result<State, Error> {
     boots(client, &mut state.order).await?;
     tombstones(client, &mut state.order).await?;
     addresses(client, &mut state).await?;
+    gates(client, &mut state).await?;
     recent::releases(client, &mut state).await?;
     state.commit();
     Ok(state)
@@ -176,6 +177,27 @@ pub(super) async fn tombstones(client: &Client, order: &mut Order) -> Result<(),
         (to_key(row.get(0)), tombstone)
     });
     order.set_tombstones(all);
+    Ok(())
+}
+
+/// All gates that were ever closed or opened: a handful, by an index of their own.
+async fn gates(client: &Client, state: &mut State) -> Result<(), Error> {
+    let rows = client
+        .query(
+            "select p.space_id, p.seq, (extract(epoch from e.recorded_at) * 1000000)::bigint, \
+             p.body from ipledger.payloads p join ipledger.events e using (space_id, seq) \
+             where p.kind in ('gate_closed', 'gate_opened') order by p.space_id, p.seq",
+            &[],
+        )
+        .await
+        .map_err(|e| classify(&e))?;
+    for row in rows {
+        let space = state.spaces.index_of_id(row.get(0));
+        if let (Some(space), Some(payload)) = (space, recorded_payload(row.get(3))) {
+            apply_gate(state, space, to_u64(row.get(1)), row.get(2), &payload);
+        }
+    }
+    state.commit();
     Ok(())
 }
 

@@ -24,6 +24,12 @@ pub(super) struct Metrics {
     pub(super) unknown: Counter,
     /// Times that the whole memory was loaded.
     pub(super) loads: Counter,
+    /// Wake-ups written.
+    pub(super) wakeups: Counter,
+    /// Refusals that were not taken in for a wake-up: too many at once.
+    pub(super) wakeups_dropped: Counter,
+    /// Writes of wake-ups that failed; they are tried again.
+    pub(super) wakeups_failed: Counter,
 }
 
 impl Default for Metrics {
@@ -37,6 +43,9 @@ impl Default for Metrics {
             retried_singly: Counter::default(),
             unknown: Counter::default(),
             loads: Counter::default(),
+            wakeups: Counter::default(),
+            wakeups_dropped: Counter::default(),
+            wakeups_failed: Counter::default(),
         }
     }
 }
@@ -85,6 +94,22 @@ impl Metrics {
             "loads",
             "Times that the memory was loaded whole",
             self.loads.clone(),
+        );
+        let wakeups = registry.sub_registry_with_prefix("ipledger_wakeups");
+        wakeups.register(
+            "written",
+            "Refusals that sync was woken for, one a second for each window",
+            self.wakeups.clone(),
+        );
+        wakeups.register(
+            "dropped",
+            "Refusals that nobody was woken for, because there were too many",
+            self.wakeups_dropped.clone(),
+        );
+        wakeups.register(
+            "failed_writes",
+            "Writes of wake-ups that failed and were tried again",
+            self.wakeups_failed.clone(),
         );
     }
 }

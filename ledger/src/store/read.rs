@@ -1,10 +1,16 @@
 //! Reading: short statements on the pool, never inside the lane.
 
+mod changes;
+mod clusters;
 mod events;
 mod holds;
-mod rows;
+pub(super) mod rows;
 mod spaces;
+mod wakeups;
 
+pub use changes::Changes;
+pub use clusters::ClusterRow;
 pub use events::{Event, EventQuery};
 pub use holds::{Hold, HoldPage, HoldQuery};
 pub use spaces::SpaceRow;
+pub use wakeups::{Wakeup, Wakeups};

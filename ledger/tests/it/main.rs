@@ -1,5 +1,6 @@
 //! Integration tests of the ledger on a real PostgreSQL; one database per test.
 
+mod clusters;
 mod encoding;
 mod faults;
 mod guard;
@@ -8,3 +9,4 @@ mod outcomes;
 mod owners;
 mod smoke;
 mod support;
+mod waiting;

@@ -39,6 +39,7 @@ fn sandbox(container: &str, uid: &str) -> Allocate {
 /// The DEL that the runtime sends for an ADD; neither range nor space are in it.
 fn del_for(request: &Allocate) -> Release {
     Release {
+        cluster_uid: None,
         attachment: request.attachment.clone(),
         owner: request.owner.clone(),
         token: None,

@@ -109,6 +109,7 @@ pub(crate) fn allocate(container: &str, range: &str) -> Allocate {
 
 pub(crate) fn release(container: &str) -> Release {
     Release {
+        cluster_uid: None,
         attachment: attachment(container),
         owner: None,
         token: None,

@@ -128,6 +128,8 @@ impl Done<'_> {
             }
             Draft::ClusterBound(uid) => Answer::ClusterBound(uid.clone()),
             Draft::SpaceDeclared(name) => Answer::SpaceDeclared(name.clone()),
+            // It is asked for again until it is settled, and has its exact time then.
+            Draft::GateSet(set) => Answer::GateSet(set.clone()),
         }
     }
 

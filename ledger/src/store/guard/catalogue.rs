@@ -89,10 +89,10 @@ pub(super) const MISSING_INDEX: Finding = Finding {
 pub(super) const ALTERED_ROUTINE: Finding = Finding {
     what: "function missing or not as it was made",
     sql: "select w.name from unnest('{append,append_and_commit,bury,event_hash,note,refuse_change,
-            refuse_gap}'::text[]) w (name)
+            refuse_gap,wake}'::text[]) w (name)
         where not exists (select from pg_proc p where p.proname = w.name
             and p.pronamespace = to_regnamespace('ipledger') and strpos($1, p.prosrc) > 0
-            and (p.proname <> 'append'
+            and (p.proname not in ('append', 'wake')
                 or p.prosecdef and 'search_path=pg_catalog' = any (p.proconfig)))
         union select p.proname::text from pg_proc p
         where p.pronamespace = to_regnamespace('ipledger') and strpos($1, p.prosrc) = 0",
@@ -193,7 +193,7 @@ pub(super) const FINDINGS: &[Finding] = &[
             cross join lateral aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
             left join pg_roles r on r.oid = a.grantee
             where p.pronamespace = to_regnamespace('ipledger') and a.grantee <> p.proowner
-                and not (p.proname in ('append', 'append_and_commit')
+                and not (p.proname in ('append', 'append_and_commit', 'wake')
                     and r.rolname is not distinct from current_database() || '_app')",
     },
 ];

@@ -150,6 +150,7 @@ impl Teller {
         let number = self.0.below(60_000);
         let pod = self.0.below(12);
         Import {
+            cluster_uid: None,
             space: allocate("import", RANGES[0]).space,
             pool: "10.7.0.0/16".parse().expect("a CIDR"),
             ip: ip(&format!("10.7.{}.{}", number / 250, 1 + number % 250)),

@@ -160,6 +160,7 @@ fn free_hold() -> Command {
 
 fn old_hold() -> Import {
     Import {
+        cluster_uid: None,
         space: SpaceSelector {
             cluster: "test".to_owned(),
             network_name: String::new(),

@@ -24,36 +24,6 @@ pub(crate) struct Answer {
     pub(crate) recorded_at_us: Option<i64>,
 }
 
-/// Arguments that these tests leave empty, and their types.
-const EMPTY: &[(&str, &str)] = &[
-    ("r_space", "int[]"),
-    ("r_ip", "inet[]"),
-    ("r_step", "int[]"),
-    ("r_seq", "bigint[]"),
-    ("a_space", "int[]"),
-    ("a_ip", "inet[]"),
-    ("a_step", "int[]"),
-    ("a_seq", "bigint[]"),
-    ("a_pool", "cidr[]"),
-    ("a_allocated_seq", "bigint[]"),
-    ("a_attachment", "bytea[]"),
-    ("a_owner", "bytea[]"),
-    ("a_position", "smallint[]"),
-    ("a_cluster", "text[]"),
-    ("a_network", "text[]"),
-    ("a_container_id", "text[]"),
-    ("a_ifname", "text[]"),
-    ("a_namespace", "text[]"),
-    ("a_pod", "text[]"),
-    ("a_pod_uid", "text[]"),
-    ("a_node", "text[]"),
-    ("a_boot_id", "uuid[]"),
-    ("a_boottime_ns", "bigint[]"),
-    ("a_content", "bigint[]"),
-    ("a_cooldown", "int[]"),
-    ("wanted", "bytea[]"),
-];
-
 impl Call {
     pub(crate) fn new(heads: &[(i32, i64)]) -> Call {
         Call {
@@ -81,42 +51,30 @@ impl Call {
             .iter()
             .map(|(id, seq)| (id.to_string(), seq.to_string()))
             .unzip();
-        let column = |of: &dyn Fn(&Event) -> String| list(self.events.iter().map(of).collect());
-        let null = || "null".to_owned();
-        let mut arguments = vec![
-            format!("head_space => {}::int[]", list(spaces)),
-            format!("head_seq => {}::bigint[]", list(seqs)),
-            format!("e_space => {}::int[]", column(&|e| e.0.to_string())),
-            format!(
-                "e_ip => {}::inet[]",
-                column(&|e| e.1.map_or_else(null, |(ip, _)| ip.to_owned()))
-            ),
-            format!(
-                "e_step => {}::int[]",
-                column(&|e| e.1.map_or_else(null, |(_, step)| step.to_string()))
-            ),
-            format!("e_kind => {}::text[]", column(&|_| "test".to_owned())),
-            // Each body is another one.
-            format!(
-                "e_body => array(select convert_to('body ' || n, 'UTF8') \
-                 from generate_series(1, {}) n)",
-                self.events.len()
-            ),
-            "fresh => 0, notes => null, burial => null, confirm => false".to_owned(),
-        ];
-        arguments.extend(
-            EMPTY
-                .iter()
-                .map(|(name, kind)| format!("{name} => '{{}}'::{kind}")),
-        );
-        format!("ipledger.append({})", arguments.join(", "))
+        // Each body is another one.
+        let rows = self.events.iter().enumerate().map(|(n, (space, target))| {
+            let target = target.map_or("null, null".to_owned(), |(ip, step)| {
+                format!("'{ip}', {step}")
+            });
+            format!("row({space}, {target}, 'test', 'body {n}')")
+        });
+        let rows = rows.collect::<Vec<_>>().join(", ");
+        format!(
+            "ipledger.append(head_space => {}::int[], head_seq => {}::bigint[], \
+             events => array[{rows}]::ipledger.new_event[], freed => '{{}}', held => '{{}}', \
+             fresh => 0, notes => null, burial => null, confirm => false)",
+            list(spaces),
+            list(seqs),
+        )
     }
 
     /// Call it; the answer is ordered by space.
     pub(crate) async fn send(&self, client: &Client) -> Result<Vec<Answer>, Error> {
         let sql = format!(
-            "select a.outcome, h.* from {} a left join lateral unnest(a.space_ids, a.seqs, \
-             a.hashes, a.recorded_at_us) h on true order by 2",
+            "select a.outcome, h.space, h.seq, h.hash, \
+             (extract(epoch from h.recorded_at) * 1000000)::bigint from {} a left join lateral \
+             unnest(a.space_ids, a.seqs, a.hashes, a.recorded_at) h (space, seq, hash, recorded_at) \
+             on true order by 2",
             self.sql()
         );
         let rows = client.query(&sql, &[]).await?;

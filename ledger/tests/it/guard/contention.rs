@@ -44,8 +44,10 @@ async fn append_rounds(app: Client, mut random: Random) -> (usize, usize) {
     let mut known: BTreeMap<i32, i64> = (1..=8).map(|space| (space, 0)).collect();
     let (mut events, mut moved, mut rounds) = (0, 0, 0);
     while rounds < ROUNDS {
-        let heads = some_heads(&known, &mut random);
-        let call = heads
+        let chosen = some_heads(&known, &mut random);
+        let mut heads = chosen.clone();
+        heads.sort_unstable();
+        let call = chosen
             .iter()
             .fold(Call::new(&heads), |call, (space, _)| call.fact(*space));
         // A deadlock would be SQLSTATE 40P01.

@@ -233,6 +233,8 @@ async fn a_function_that_is_gone_or_another() {
                 "refuse_change",
             ),
             ("drop function note(jsonb)", "note"),
+            ("drop function wake(jsonb)", "wake"),
+            ("alter function wake(jsonb) reset search_path", "wake"),
             (
                 "alter function refuse_gap() rename to refuse_gaps",
                 "refuse_gap",
@@ -319,6 +321,10 @@ async fn a_right_too_many() {
             (
                 "grant execute on function bury(jsonb) to public",
                 "bury for public",
+            ),
+            (
+                "grant execute on function wake(jsonb) to {db}_auditor",
+                "wake for {db}_auditor",
             ),
             (
                 "grant execute on all procedures in schema ipledger to public",

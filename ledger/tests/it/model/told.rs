@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use ledger::answer::{Allocated, Counted, HoldReleased, ImportOutcome, Imported, Released};
+use ledger::answer::{
+    Allocated, Counted, GateSet, HoldReleased, ImportOutcome, Imported, Released,
+};
 use ledger::decide::{Draft, NewEvent, Verdict};
 use ledger::state::State;
 use ledger::{Answer, Error, Refusal};
@@ -49,6 +51,7 @@ fn of_draft(state: &State, draft: &Draft, events: &[(NewEvent, u64)]) -> String 
         }
         Draft::ClusterBound(uid) => format!("bound {uid}"),
         Draft::SpaceDeclared(name) => format!("declared {name}"),
+        Draft::GateSet(set) => of_gate(set),
     }
 }
 
@@ -69,8 +72,14 @@ pub(crate) fn of_answer(answer: &Answer) -> String {
         Answer::Imported(imported) => of_imported(imported),
         Answer::ClusterBound(uid) => format!("bound {uid}"),
         Answer::SpaceDeclared(name) => format!("declared {name}"),
+        Answer::GateSet(set) => of_gate(set),
         Answer::Counted(counted) => of_counted(counted),
     }
+}
+
+fn of_gate(set: &GateSet) -> String {
+    let closed = set.gate.as_ref().is_some_and(|gate| gate.closed);
+    format!("gate closed {closed} repeated {}", set.repeated)
 }
 
 fn of_allocated(allocated: &Allocated) -> String {

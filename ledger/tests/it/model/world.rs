@@ -247,6 +247,7 @@ impl World {
 
     pub(crate) fn del(&self, interface: Interface, token: Option<Token>) -> Command {
         Command::Release(Box::new(Release {
+            cluster_uid: None,
             attachment: self.attachment(interface),
             owner: self.owner(interface),
             token: token.map(|token| self.token(token)),
@@ -268,6 +269,7 @@ impl World {
 
     pub(crate) fn import(&self, import: &Import) -> ImportCommand {
         ImportCommand {
+            cluster_uid: None,
             space: self.selector(import.selector),
             pool: POOLS[import.pool].parse().expect("a CIDR"),
             ip: self.known.ips[import.ip],

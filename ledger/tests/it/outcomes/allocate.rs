@@ -117,11 +117,32 @@ async fn allocate_deleted() {
     assert_eq!(kind(add(&bench.ledger, late).await), "deleted");
 }
 
-/// The range becomes private to a space of its own.
-async fn private(bench: &Bench, range: &str) {
+#[tokio::test]
+async fn allocate_gated() {
+    let bench = Bench::new().await;
+    private(&bench, RANGE).await;
+    super::cluster::gate(&bench, true, None).await.unwrap();
+    // The range is another space's as well.
+    assert_eq!(
+        kind(add(&bench.ledger, allocate("c1", RANGE)).await),
+        "gated"
+    );
+    // What comes before is told all the same.
+    let again = add(&bench.ledger, first_private(RANGE)).await.unwrap();
+    assert!(again.repeated);
+}
+
+fn first_private(range: &str) -> ledger::command::Allocate {
     let mut first = allocate("first", range);
     first.space.overlapping = false;
-    add(&bench.ledger, first).await.expect("an address");
+    first
+}
+
+/// The range becomes private to a space of its own.
+async fn private(bench: &Bench, range: &str) {
+    add(&bench.ledger, first_private(range))
+        .await
+        .expect("an address");
 }
 
 #[tokio::test]

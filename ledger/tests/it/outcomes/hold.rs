@@ -33,6 +33,35 @@ fn unfit() -> [serde_json::Value; 3] {
 }
 
 #[tokio::test]
+async fn hold_cluster_mismatch() {
+    let bench = Bench::new().await;
+    super::cluster::bind(&bench, "uid-a").await;
+    add(&bench.ledger, allocate("c1", "10.0.0.0/24"))
+        .await
+        .unwrap();
+    let of = |uid: &str, evidence: &serde_json::Value| {
+        let request = ReleaseHold {
+            space: "prod".to_owned(),
+            ip: ip("10.0.0.1"),
+            step: 0,
+            reason: "pod gone".to_owned(),
+            evidence: evidence.as_object().expect("an object").clone(),
+            provenance: provenance(),
+        };
+        let (ledger, uid) = (bench.ledger.clone(), uid.to_owned());
+        async move { ledger.release_hold(request, Some(&uid), WAIT).await }
+    };
+    // The evidence cannot be recorded either.
+    assert_eq!(kind(of("uid-b", &unfit()[0]).await), "cluster_mismatch");
+    let none = serde_json::json!({});
+    let ended = of("uid-a", &none).await.unwrap();
+    assert!(!ended.repeated);
+    // It is the hold's cluster that counts, also after its end.
+    assert_eq!(kind(of("uid-b", &none).await), "cluster_mismatch");
+    assert!(of("uid-a", &none).await.unwrap().repeated);
+}
+
+#[tokio::test]
 async fn hold_evidence_that_cannot_be_recorded() {
     let bench = Bench::new().await;
     for evidence in unfit() {
@@ -96,6 +125,7 @@ async fn hold_step_mismatch() {
 
 fn entry(address: &str) -> Import {
     Import {
+        cluster_uid: None,
         space: SpaceSelector {
             cluster: "prod".to_owned(),
             network_name: String::new(),
@@ -114,6 +144,28 @@ fn entry(address: &str) -> Import {
 
 async fn import(bench: &Bench, address: &str) -> Result<Imported, Error> {
     bench.ledger.import(entry(address), WAIT).await
+}
+
+#[tokio::test]
+async fn import_cluster_mismatch() {
+    let bench = Bench::new().await;
+    super::cluster::bind(&bench, "uid-a").await;
+    let mut first = allocate("c1", "10.0.0.0/24");
+    first.space.overlapping = false;
+    add(&bench.ledger, first).await.unwrap();
+    // The range is another space's as well.
+    let foreign = Import {
+        cluster_uid: Some("uid-b".to_owned()),
+        ..entry("10.0.0.9")
+    };
+    let refused = bench.ledger.import(foreign.clone(), WAIT).await;
+    assert_eq!(kind(refused), "cluster_mismatch");
+    let own = Import {
+        cluster_uid: Some("uid-a".to_owned()),
+        ..foreign
+    };
+    let own = bench.ledger.import(own, WAIT).await;
+    assert_eq!(kind(own), "space_conflict");
 }
 
 #[tokio::test]

@@ -2,6 +2,23 @@ use super::{events, kind};
 use crate::support::{Bench, add, allocate, del, release, token};
 
 #[tokio::test]
+async fn release_cluster_mismatch() {
+    let bench = Bench::new().await;
+    super::cluster::bind(&bench, "uid-a").await;
+    let mut request = allocate("c1", "10.0.0.0/24");
+    request.token = Some(token(1, 20));
+    add(&bench.ledger, request).await.unwrap();
+    // It is stale as well.
+    let mut foreign = release("c1");
+    foreign.token = Some(token(1, 10));
+    foreign.cluster_uid = Some("uid-b".to_owned());
+    assert_eq!(kind(del(&bench.ledger, foreign).await), "cluster_mismatch");
+    let mut own = release("c1");
+    own.cluster_uid = Some("uid-a".to_owned());
+    assert_eq!(del(&bench.ledger, own).await.unwrap().released.len(), 1);
+}
+
+#[tokio::test]
 async fn release_stale() {
     let bench = Bench::new().await;
     let mut request = allocate("c1", "10.0.0.0/24");

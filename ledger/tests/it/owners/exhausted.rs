@@ -38,6 +38,7 @@ async fn full_pool_is_refused_with_its_counts_and_the_next_try_succeeds() {
     let full = refusal(add(&bench.ledger, of("c3", "uid-3")).await);
     assert_eq!(full.kind(), "exhausted");
     let Refusal::Exhausted {
+        position,
         space,
         window,
         held,
@@ -46,7 +47,7 @@ async fn full_pool_is_refused_with_its_counts_and_the_next_try_succeeds() {
     else {
         panic!("{full:?}");
     };
-    assert_eq!((held, cooling, window.capacity()), (2, 0, 2));
+    assert_eq!((position, held, cooling, window.capacity()), (0, 2, 0, 2));
     assert_eq!(history(&bench.ledger, "prod").await, before);
     // Whom sync looks at first.
     let oldest = bench.ledger.oldest_hold(&space, &window).await.unwrap();

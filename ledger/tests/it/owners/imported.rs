@@ -12,6 +12,7 @@ use crate::support::{Bench, WAIT, add, del, ip, ips, open, provenance};
 /// An entry of an IPPool: `web-0` in the sandbox `c1`.
 fn entry(address: &str, ifname: Option<&str>) -> Import {
     Import {
+        cluster_uid: None,
         space: sandbox("c1", "uid-1").space,
         pool: RANGE.parse().expect("a CIDR"),
         ip: ip(address),
