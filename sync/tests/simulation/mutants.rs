@@ -260,15 +260,21 @@ pub(crate) static MUTANTS: &[Variant] = &[
                 .for_each(|read| *read = Read::NotFound(view.now));
         })
     }),
-    Variant::wrong("trusts reads that are older than the hold", |view| {
-        altered(view, |holds, _, _| {
-            holds
-                .iter_mut()
-                .for_each(|hold| hold.seen_at = Timestamp::MIN);
-        })
-    }),
-    Variant::wrong("takes old reads for new ones", |view| {
-        altered(view, |_, seen, _| {
+    Variant::wrong("lets one old read ripen", |view| {
+        altered(view, |holds, seen, _| {
+            for hold in holds {
+                hold.seen_at = Timestamp::MIN;
+                let read = name(hold).and_then(|name| seen.pods.get(name));
+                if let Some(Read::Found(at, _) | Read::NotFound(at)) = read.map(|read| &read.get) {
+                    let since = Absence {
+                        since: *at,
+                        node_uid: None,
+                        finished: None,
+                        first_look: None,
+                    };
+                    seen.absences.entry(hold.key.clone()).or_insert(since);
+                }
+            }
             for read in seen.pods.values_mut() {
                 if let Read::Found(at, _) | Read::NotFound(at) = &mut read.get {
                     *at = view.now;
@@ -299,11 +305,27 @@ pub(crate) static MUTANTS: &[Variant] = &[
             })
         },
     ),
-    Variant::wrong("ignores the mirror annotation", |view| {
+    Variant::wrong("compares the UID of a mirror", |view| {
         altered(view, |_, seen, _| {
             for read in seen.pods.values_mut() {
                 if let Read::Found(_, pod) = &mut read.get {
-                    pod.mirror_of = None;
+                    pod.mirror_of = pod.mirror_of.take().map(|_| pod.uid.clone());
+                }
+            }
+        })
+    }),
+    Variant::wrong("thinks that a static pod stops with its mirror", |view| {
+        // By taking its UID for one that the API server made.
+        let made = |uid: &mut String| uid.insert(8, '-');
+        altered(view, |holds, seen, _| {
+            let owners = holds.iter_mut().filter_map(|hold| hold.owner.as_mut());
+            owners
+                .filter_map(|owner| owner.uid.as_mut())
+                .filter(|uid| uid.len() == 32)
+                .for_each(made);
+            for read in seen.pods.values_mut() {
+                if let Read::Found(_, pod) = &mut read.get {
+                    pod.mirror_of.iter_mut().for_each(made);
                 }
             }
         })

@@ -225,7 +225,7 @@ impl World {
             Event::Answer(call, said) => self.answer(call, *said),
             Event::Drain(machine) => self.drain(machine),
             Event::Pass(cluster, instance, periodic) => {
-                self.start_pass(cluster, instance, periodic)
+                self.start_pass(cluster, instance, periodic);
             }
             Event::Step(pass) => self.step(*pass),
             Event::Release(cluster, freed) => self.release(cluster, *freed),
@@ -262,9 +262,9 @@ impl World {
     }
 
     pub(crate) fn note(&mut self, text: impl FnOnce(&World) -> String) {
-        if self.log.is_some() {
-            let line = format!("{:>9.3} {}", self.now as f64 / 1e3, text(self));
-            self.log.as_mut().expect("there is a log").push(line);
+        if let Some(mut log) = self.log.take() {
+            log.push(format!("{:>9.3} {}", self.now as f64 / 1e3, text(self)));
+            self.log = Some(log);
         }
     }
 }

@@ -110,7 +110,7 @@ impl World {
             return self.end_pass(&pass);
         }
         let mut pause = self.dice.between(5, 300);
-        if !self.healing && self.dice.percent(2) {
+        if !self.healing && self.dice.percent(4) {
             // The process stands still.
             pause = self.dice.between(20, 180) * SECOND;
             self.interrupt_watch(pass.cluster, pause);

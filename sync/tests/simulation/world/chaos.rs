@@ -21,6 +21,7 @@ const DEEDS: &[(usize, Deed)] = &[
     (4, |w| w.with_machine(World::delete_node)),
     (4, |w| w.with_machine(World::taint)),
     (4, |w| w.with_machine(World::evict)),
+    (8, |w| w.with_machine(World::abandon)),
     (4, |w| w.with_machine(World::mark_failed)),
     (3, World::toggle_slot),
     (3, World::stop_book),

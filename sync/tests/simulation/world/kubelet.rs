@@ -5,8 +5,8 @@ use ipledger_sync::diff::Phase;
 use super::{Event, Pod, Sandbox, Stage, Verb, World};
 use crate::time::SECOND;
 
-/// How long a kubelet takes to stop a sandbox, at most.
-const STOP: i64 = 10 * SECOND;
+/// How long a kubelet takes to stop a pod, at most, once it knows that it must.
+const STOP: i64 = 20 * SECOND;
 
 impl World {
     /// The kubelet learns what the API server says of a pod, and says what it knows itself.
@@ -135,7 +135,8 @@ impl World {
         self.come_up(sandbox);
         self.report(pod);
         if self.pods[pod].stage == Stage::Stopping {
-            self.soon(SECOND, STOP, Event::Stopped(sandbox));
+            let left = self.pods[pod].stop_by - self.now;
+            self.soon(SECOND, left, Event::Stopped(sandbox));
         }
     }
 
@@ -146,13 +147,14 @@ impl World {
         self.delete(sandbox, 92);
         match self.pods[pod].stage {
             Stage::Stopping => self.end(pod),
-            _ => self.soon(5 * SECOND, 20 * SECOND, Event::Begin(pod)),
+            _ => self.soon(8 * SECOND, 30 * SECOND, Event::Begin(pod)),
         }
     }
 
     pub(super) fn stop(&mut self, pod: usize) {
         self.note(|w| format!("stopping {}", w.pod_text(pod)));
         self.pods[pod].stage = Stage::Stopping;
+        self.pods[pod].stop_by = self.now + STOP;
         match self.pods[pod].sandbox {
             None => self.end(pod),
             Some(sandbox) if self.sandboxes[sandbox].place.is_some() => {
@@ -205,7 +207,7 @@ impl World {
             self.pods[pod].stage = Stage::Ended;
             self.pods[pod].result = Some(result);
             self.report(pod);
-            self.soon(SECOND / 2, STOP, Event::Stopped(sandbox));
+            self.soon(SECOND, STOP, Event::Stopped(sandbox));
         }
     }
 

@@ -87,6 +87,8 @@ pub(crate) struct Pod {
     pub(crate) uid: String,
     pub(crate) stage: Stage,
     pub(crate) sandbox: Option<usize>,
+    /// When the kubelet has stopped it.
+    pub(crate) stop_by: i64,
     /// How it ended by itself.
     pub(crate) result: Option<Phase>,
 }
@@ -106,6 +108,11 @@ impl World {
         let old = self.dice.percent(30);
         for number in 1..=self.plan.machines {
             let boot = self.new_boot();
+            let clock_ahead = if self.dice.percent(30) {
+                self.dice.between(-3_600, 3_600)
+            } else {
+                0
+            };
             self.machines.push(Machine {
                 cluster,
                 name: format!("n{number}"),
@@ -118,7 +125,7 @@ impl World {
                 reaches_ledger: true,
                 boot,
                 booted_at: 0,
-                clock_ahead: 0,
+                clock_ahead: clock_ahead * SECOND,
                 passes_uid: !(old && number == self.plan.machines),
                 queue: Vec::new(),
                 beats: Beats::new(),
@@ -215,6 +222,7 @@ impl World {
             uid: format!("p{}", self.pods.len()),
             stage: Stage::Unseen,
             sandbox: None,
+            stop_by: 0,
             result: None,
         });
         self.pods.len() - 1

@@ -147,6 +147,15 @@ impl World {
         }
     }
 
+    /// Somebody deletes the pods of a machine that is silent by force.
+    pub(super) fn abandon(&mut self, machine: usize) {
+        if self.is_unreachable(machine) {
+            for pod in self.objects_on(machine) {
+                self.delete_by_force(pod);
+            }
+        }
+    }
+
     /// The pod collector writes Failed, though nobody saw a container end.
     pub(super) fn mark_failed(&mut self, machine: usize) {
         if self.is_unreachable(machine) {
