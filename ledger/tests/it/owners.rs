@@ -6,6 +6,7 @@ mod clusters;
 mod cooldown;
 mod exhausted;
 mod fixed;
+mod garbage;
 mod imported;
 mod order;
 mod pods;
