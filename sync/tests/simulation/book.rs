@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use jiff::Timestamp;
-use ledger::decide::{Change, Draft, NewEvent, OpenSpace, Verdict, apply, apply_recorded, decide};
+use ledger::decide::{
+    Change, Draft, NewEvent, OpenSpace, Verdict, apply, apply_calls, apply_recorded, decide,
+};
 use ledger::event::Payload;
 use ledger::event::encoding::Key;
 use ledger::model::{Attachment, Owner};
@@ -78,8 +80,15 @@ impl Book {
             match decide(&self.state, command, now_us) {
                 Verdict::Append(events, draft) => return self.append(&events, &draft, now_us),
                 Verdict::Answer(answer, _) => return (self.repeated(&answer), Vec::new()),
+                Verdict::Repeat(repeat) => {
+                    apply_calls(&mut self.state, &repeat.calls);
+                    return (self.repeated(&repeat.answer), Vec::new());
+                }
                 Verdict::Refuse(refusal, _) => return (Said::Refused(refusal), Vec::new()),
-                Verdict::Open(spaces) => spaces.into_iter().for_each(|space| self.open(space)),
+                Verdict::Open(spaces) => {
+                    assert!(!spaces.is_empty(), "memory is never behind");
+                    spaces.into_iter().for_each(|space| self.open(space));
+                }
                 Verdict::Bury(burial) => {
                     let tombstone = Tombstone {
                         token: burial.token,

@@ -13,12 +13,14 @@ mod plan;
 mod syncer;
 mod tally;
 mod time;
+mod variant;
 mod world;
 
 use std::io::Write as _;
 
-use mutants::{Fails, MUTANTS, PRODUCT, Variant};
+use mutants::MUTANTS;
 use tally::Tally;
+use variant::{Fails, PRODUCT, Variant};
 use world::{Broken, World};
 
 const RUNS: u64 = 10_000;
