@@ -22,7 +22,7 @@ async fn kept_until(
     scene.pods.delete("web").await;
     syncer.more_passes(4).await;
     assert_eq!(scene.ledger.releases().await.len(), 0);
-    assert_eq!(scene.held().await, [address.clone()]);
+    assert_eq!(scene.held().await, std::slice::from_ref(&address));
     let kept = "ipledger_sync_holds_kept{reason=\"containers_may_run\"}";
     assert_eq!(syncer.metric(kept), 1);
     event(&mut node).await;

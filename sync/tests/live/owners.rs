@@ -83,7 +83,7 @@ async fn a_static_pod_is_known_by_its_mirror() {
     let syncer = Syncer::start(&scene, quick(&scene));
     scene.ledger.release_of(&former).await;
     syncer.more_passes(3).await;
-    assert_eq!(scene.held().await, [own.clone()]);
+    assert_eq!(scene.held().await, std::slice::from_ref(&own));
     scene.pods.delete("etcd").await;
     scene.ledger.release_of(&own).await;
     syncer.stop().await.unwrap();
@@ -102,7 +102,7 @@ async fn without_a_uid_a_hold_goes_only_when_the_name_is_gone() {
     scene.pods.delete("old").await;
     scene.pods.run("old", &node.name).await;
     syncer.more_passes(4).await;
-    assert_eq!(scene.held().await, [address.clone()]);
+    assert_eq!(scene.held().await, std::slice::from_ref(&address));
     scene.pods.delete("old").await;
     scene.ledger.release_of(&address).await;
     syncer.stop().await.unwrap();

@@ -101,7 +101,9 @@ impl Syncer {
     pub(crate) fn metric(&self, name: &str) -> u64 {
         let text = self.metrics.encode().unwrap();
         let line = text.lines().find_map(|line| line.strip_prefix(name));
-        line.map_or(0, |value| value.trim().parse::<f64>().unwrap() as u64)
+        line.map_or(0, |value| {
+            value.trim().trim_end_matches(".0").parse().unwrap()
+        })
     }
 
     /// Passes that judged, for whatever reason.
