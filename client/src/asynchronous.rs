@@ -16,8 +16,8 @@ pub use paging::{EventFilter, HoldFilter, HoldReading, PoolReading, WindowReadin
 
 use crate::outcome::decode;
 use crate::types::{
-    BindClusterRequest, ChangePage, Cluster, DeclareSpaceRequest, ImportRequest, ImportResponse,
-    ReleaseHoldRequest, ReleaseHoldResponse, Space, WakeupPage,
+    BindClusterRequest, ChangePage, Cluster, DeclareSpaceRequest, GateRequest, GateResponse,
+    ImportRequest, ImportResponse, ReleaseHoldRequest, ReleaseHoldResponse, Space, WakeupPage,
 };
 use crate::{ApiAddress, Budget, ClientError, header, target};
 use call::{Peer, Request};
@@ -102,6 +102,21 @@ impl Client {
             uid: uid.to_owned(),
         };
         let encode = |_| to_json(&body);
+        decode(&self.call(&Request::post(&target, &encode), budget).await?)
+    }
+
+    /// `POST /v1/clusters/{cluster}/gate`: closes or opens the gate of a cluster.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn set_gate(
+        &self,
+        cluster: &str,
+        request: &GateRequest,
+        budget: Budget,
+    ) -> Result<GateResponse, ClientError> {
+        let target = format!("/v1/clusters/{}/gate", target::encode(cluster));
+        let encode = |_| to_json(request);
         decode(&self.call(&Request::post(&target, &encode), budget).await?)
     }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::diff::Settings;
 use crate::lease::LeaseConfig;
 use crate::observe::ReadLimits;
+use crate::project::ProjectionSettings;
 
 /// How one cluster is looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +32,8 @@ pub struct RunConfig {
     pub settle: Duration,
     /// The Lease between replicas.
     pub lease: LeaseConfig,
+    /// What is shown as whereabouts' objects.
+    pub projection: ProjectionSettings,
     /// Where metrics and health are served.
     pub listen: SocketAddr,
 }

@@ -11,6 +11,8 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 
+use crate::project::ProjectionMetrics;
+
 /// Upper bounds of the buckets of a pass's duration, in seconds.
 const BUCKETS: [f64; 12] = [
     0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0, 120.0,
@@ -66,6 +68,7 @@ pub struct Metrics {
     pub(crate) unusable_definitions: Gauge,
     pub(crate) leading: Gauge,
     pub(crate) wakeups: Counter,
+    pub(crate) projection: ProjectionMetrics,
 }
 
 impl Default for Metrics {
@@ -101,6 +104,7 @@ impl Metrics {
             unusable_definitions: Gauge::default(),
             leading: Gauge::default(),
             wakeups: Counter::default(),
+            projection: ProjectionMetrics::default(),
         };
         metrics.register(registry);
         more(registry);
@@ -113,6 +117,7 @@ impl Metrics {
         registry.register("build", "The version of this program", Info::new(version));
         self.register_passes(registry);
         self.register_reads(registry);
+        self.projection.register(registry);
     }
 
     fn register_passes(&self, registry: &mut Registry) {

@@ -72,7 +72,9 @@ fn or_built(program: &str, installed: Option<PathBuf>) -> Result<PathBuf, Error>
 
 /// A program of `KUBEBUILDER_ASSETS` or `PATH`.
 pub(crate) fn installed(program: &str) -> Option<PathBuf> {
-    let assets = std::env::var_os(ASSETS).map(PathBuf::from);
+    let assets = std::env::var_os(ASSETS)
+        .filter(|dir| !dir.is_empty())
+        .map(PathBuf::from);
     let path = std::env::var_os("PATH").unwrap_or_default();
     first_with(
         assets.into_iter().chain(std::env::split_paths(&path)),

@@ -17,9 +17,9 @@ const KUBERNETES: &str = "-s -w -X k8s.io/component-base/version.gitVersion=v1.3
 /// What can be built. Times are of a machine with two cores and nothing else to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GoProgram {
-    /// etcd 3.7, kube-apiserver and kube-controller-manager 1.37.2: 5 minutes, 140 MB.
+    /// etcd 3.7, kube-apiserver and kube-controller-manager 1.37.2: 5 minutes, 136 MB.
     ControlPlane,
-    /// kube-scheduler and kubelet 1.37.2: 3 minutes more, 130 MB.
+    /// kube-scheduler and kubelet 1.37.2: half a minute after the control plane, else 4 minutes.
     Node,
     /// The CNI plugin whereabouts 0.9.4: 1.5 minutes, 50 MB.
     Whereabouts,
@@ -83,7 +83,7 @@ impl GoProgram {
                 tags: "node",
                 linker_flags: KUBERNETES,
                 programs: &["kube-scheduler", "kubelet"],
-                duration: "3 minutes",
+                duration: "half a minute after the control plane, else 4 minutes",
             },
             Self::Whereabouts => Recipe {
                 module: "whereabouts",

@@ -7,6 +7,8 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::duration::{NodeTimeout, duration, seconds};
+use super::projection::ProjectionArguments;
+use super::takeover::{CutOverArguments, ImportWhereabouts};
 use crate::config::LookConfig;
 use crate::diff::Settings;
 use crate::observe::ReadLimits;
@@ -23,12 +25,12 @@ pub(super) struct Arguments {
     /// What to log: a level, or levels by target.
     ///
     /// `info` logs every release, every pass that frees something, and every change of what
-    /// holds it up. On a terminal the log is text, elsewhere JSON.
+    /// holds it up; failing watches are told once, and not by the library below. On a terminal the log is text, elsewhere JSON.
     #[arg(
         long,
         env = "IPLEDGER_LOG",
         value_name = "FILTER",
-        default_value = "info",
+        default_value = "info,kube_runtime=error",
         global = true
     )]
     pub(super) log: String,
@@ -61,6 +63,15 @@ pub(super) enum Command {
     /// Exit codes: 0 nothing differs, 1 something differs (with --dry-run: would be corrected,
     /// waits, or cannot be judged; else: was corrected, or is left), 2 it failed.
     Once(Box<Once>),
+    /// Take over what whereabouts recorded: read its objects, from the cluster or from files, list
+    /// what is inconsistent, and import the rest into the ledger. A repeat changes nothing.
+    ///
+    /// Exit codes: 0 everything fits and is imported, 1 something is inconsistent or was refused
+    /// (with --shadow: ledger and objects differ), 2 it failed.
+    ImportWhereabouts(Box<ImportWhereabouts>),
+    /// Cut a cluster over from whereabouts, and back: the gate, what is still missing, the final
+    /// import. docs/cut-over.md has the order of the steps.
+    CutOver(Box<CutOverArguments>),
 }
 
 #[derive(Debug, Args)]
@@ -82,6 +93,8 @@ pub(super) struct Run {
     pub(super) settle: Duration,
     #[command(flatten)]
     pub(super) lease: LeaseArguments,
+    #[command(flatten)]
+    pub(super) projection: ProjectionArguments,
     /// Where /metrics, /healthz and /readyz are served.
     #[arg(
         long,

@@ -9,6 +9,7 @@ use uuid::Uuid;
 
 use super::arguments::{Command, LeaseArguments, Once, Output, Run};
 use super::signals;
+use super::takeover;
 use crate::config::RunConfig;
 use crate::lease::{LeaseConfig, NAMESPACE_FILE, namespace};
 use crate::once::{OnceConfig, once};
@@ -26,6 +27,8 @@ pub(super) async fn run(command: Command) -> anyhow::Result<Ended> {
     match command {
         Command::Run(arguments) => serve(&arguments).await,
         Command::Once(arguments) => look(&arguments).await,
+        Command::ImportWhereabouts(arguments) => takeover::import(&arguments).await,
+        Command::CutOver(arguments) => takeover::cut_over(&arguments).await,
     }
 }
 
@@ -36,6 +39,7 @@ async fn serve(arguments: &Run) -> anyhow::Result<Ended> {
         period: arguments.period,
         settle: arguments.settle,
         lease: lease(&arguments.lease)?,
+        projection: arguments.projection.settings(&arguments.looking.cluster),
         listen: arguments.metrics_listen,
     };
     let world = arguments.connection.world().await?;

@@ -31,7 +31,8 @@ impl Connection {
         })
     }
 
-    fn ledger(&self) -> anyhow::Result<Ledger> {
+    /// The ledger alone.
+    pub(super) fn ledger(&self) -> anyhow::Result<Ledger> {
         let addresses = self
             .api_url
             .iter()
@@ -88,4 +89,9 @@ fn token(path: &Path) -> anyhow::Result<String> {
 )]
 fn steady_clock() -> SteadyClock {
     SteadyClock::set_to(jiff::Timestamp::now())
+}
+
+/// The time now, for a command that needs it once.
+pub(super) fn now() -> jiff::Timestamp {
+    crate::clock::Clock::now(&steady_clock())
 }

@@ -18,6 +18,7 @@ use crate::lease::Held;
 use crate::metrics::Metrics;
 use crate::observe::Watches;
 use crate::pass::{Focus, Look, Looker, Outside};
+use crate::project::{ProjectionWorld, Projector};
 use crate::window::Window;
 
 /// How many wake-ups may wait for one pass.
@@ -78,6 +79,7 @@ impl Session {
             self.metrics.clone(),
             sender,
         ));
+        tasks.spawn(self.projector().run(CancellationToken::new()));
         let mut looker = Looker::new(
             &look.cluster,
             FirstContact::Bind,
@@ -119,6 +121,18 @@ impl Session {
             self.pass(&mut looker, &watches, &mut agenda, why, focus)
                 .await;
         }
+    }
+
+    /// It ends with the session: only who has the Lease writes objects.
+    fn projector(&self) -> Projector {
+        let world = ProjectionWorld {
+            kube: self.kube.clone(),
+            ledger: Arc::clone(&self.outside.ledger),
+            clock: Arc::clone(&self.outside.clock),
+            metrics: self.metrics.projection.clone(),
+            instance: self.config.lease.identity.clone(),
+        };
+        Projector::new(self.config.projection.clone(), world)
     }
 
     async fn next(

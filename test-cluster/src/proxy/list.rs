@@ -20,10 +20,13 @@ pub(super) fn spoil(fault: &Fault, body: &[u8]) -> Option<Vec<u8>> {
             metadata.remove("continue");
             metadata.remove("remainingItemCount");
         }
-        Fault::WithoutNamespace(namespace) => list
-            .get_mut(key)?
-            .as_array_mut()?
-            .retain(|item| item.pointer(object).and_then(Value::as_str) != Some(namespace)),
+        Fault::WithoutNamespace(namespace) => match list.get_mut(key)? {
+            // So the API server writes some lists without objects.
+            Value::Null => {}
+            objects => objects
+                .as_array_mut()?
+                .retain(|item| item.pointer(object).and_then(Value::as_str) != Some(namespace)),
+        },
         _ => return None,
     }
     serde_json::to_vec(&list).ok()
@@ -92,6 +95,8 @@ mod tests {
         let fault = Fault::WithoutNamespace("a".to_owned());
         let list = json!({"metadata": {}, "items": [metadata("a"), metadata("b")]});
         assert_eq!(spoiled(&fault, &list)["items"], json!([metadata("b")]));
+        let none = json!({"metadata": {}, "items": null});
+        assert_eq!(spoiled(&fault, &none), none);
         let row = |namespace| json!({"object": metadata(namespace)});
         let table = json!({"metadata": {}, "rows": [row("a"), row("b")]});
         assert_eq!(spoiled(&fault, &table)["rows"], json!([row("b")]));
