@@ -117,6 +117,27 @@ pub fn to_lead(lease: &LeaseConfig) -> Vec<Right> {
     ]
 }
 
+/// What showing holds as objects of a namespace needs.
+#[must_use]
+pub fn to_project(namespace: &str) -> Vec<Right> {
+    const GROUP: &str = "whereabouts.cni.cncf.io";
+    let mut rights: Vec<Right> = ["ippools", "overlappingrangeipreservations"]
+        .into_iter()
+        .flat_map(|resource| {
+            let verbs = ["get", "list", "watch", "create", "patch", "delete"];
+            verbs.map(|verb| Right::new(verb, GROUP, resource).in_namespace(namespace))
+        })
+        .collect();
+    rights.extend([
+        Right::new("list", "apps", "deployments"),
+        Right::new("list", "apps", "daemonsets"),
+        Right::new("create", "events.k8s.io", "events")
+            .in_namespace(namespace)
+            .optional(),
+    ]);
+    rights
+}
+
 /// What is missing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Missing {

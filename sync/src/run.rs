@@ -145,7 +145,12 @@ async fn try_to_begin(
     world: &World,
     candidate: &mut Candidate,
 ) -> anyhow::Result<Option<String>> {
-    let needed = [rights::to_look(), rights::to_lead(&config.lease)].concat();
+    let needed = [
+        rights::to_look(),
+        rights::to_lead(&config.lease),
+        rights::to_project(&config.projection.namespace),
+    ]
+    .concat();
     let missing = match rights::missing(&world.kube, &needed).await {
         Ok(missing) => missing,
         Err(reason) => return Ok(Some(reason)),

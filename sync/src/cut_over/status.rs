@@ -45,7 +45,11 @@ pub struct Missing {
 }
 
 impl Missing {
-    pub(super) fn new(kind: &'static str, what: impl Into<String>, remedy: &'static str) -> Missing {
+    pub(super) fn new(
+        kind: &'static str,
+        what: impl Into<String>,
+        remedy: &'static str,
+    ) -> Missing {
         Missing {
             kind,
             what: what.into(),

@@ -151,7 +151,9 @@ impl<'a> Plan<'a> {
             Some(digest) if *digest == found.digest() => Cause::Moved,
             _ => Cause::Edited,
         };
-        let action = if !marked || lacks {
+        let action = if must_empty_first(&wanted, &found) {
+            Action::Remove(surplus)
+        } else if !marked || lacks {
             Action::Apply(object)
         } else if !surplus.is_empty() {
             Action::Remove(surplus)
@@ -213,6 +215,16 @@ impl Guard {
             resource_version: stored.resource_version.clone(),
         }
     }
+}
+
+/// Where a server-side apply would take out the last entry of a pool, the API server makes a null of
+/// the map, and refuses that. So entries are taken out by name before an empty map is applied.
+fn must_empty_first(wanted: &Content<'_>, found: &Content<'_>) -> bool {
+    let count = |content: &Content<'_>| match content {
+        Content::Pool { entries, .. } => Some(entries.len()),
+        Content::Reservation(_) => None,
+    };
+    count(wanted) == Some(0) && count(found) > Some(0)
 }
 
 /// Whether something that is wanted is missing or has another value.

@@ -1,8 +1,11 @@
 //! With nothing to do, nothing is written and next to nothing is read.
 
+use ipledger_sync::crd::OverlappingRangeIpReservation;
+use kube::Api;
+use kube::api::ListParams;
 use test_cluster::{Matcher, SeenRequest};
 
-use crate::support::{Scene, Syncer, TestNode, quick};
+use crate::support::{Scene, Syncer, TestNode, quick, until};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn at_rest_only_the_lease_is_written() {
@@ -13,6 +16,13 @@ async fn at_rest_only_the_lease_is_written() {
     }
     let syncer = Syncer::start(&scene, quick(&scene)).await;
     syncer.leads().await;
+    let reservations: Api<OverlappingRangeIpReservation> =
+        Api::namespaced(scene.admin.clone(), &scene.rights.namespace);
+    until("every hold is shown", async || {
+        let listed = reservations.list(&ListParams::default()).await;
+        listed.unwrap().items.len() == 3
+    })
+    .await;
     syncer.more_passes(2).await;
     let events_before = scene.ledger.events().await.len();
     let all = Matcher::new();

@@ -100,9 +100,17 @@ impl Store {
             .filter(|leaf| !applied.contains_key(*leaf) && !object.others.contains(*leaf))
             .cloned()
             .collect();
+        let is_entry = |leaf: &String| leaf.starts_with("allocations/");
+        let had_entries = object.leaves.keys().any(is_entry);
         for leaf in dropped {
             object.leaves.remove(&leaf);
         }
+        let stays = |leaf: &String| is_entry(leaf) && object.leaves.contains_key(leaf);
+        let has_entries = applied.keys().any(is_entry) || object.leaves.keys().any(stays);
+        assert!(
+            has_entries || !had_entries,
+            "the API server makes a null of a map whose last entry an apply takes out"
+        );
         for (leaf, value) in &applied {
             if object.leaves.get(leaf) != Some(value) {
                 object.others.remove(leaf);

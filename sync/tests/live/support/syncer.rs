@@ -9,6 +9,7 @@ use ipledger_sync::diff::Settings;
 use ipledger_sync::lease::LeaseConfig;
 use ipledger_sync::metrics::Metrics;
 use ipledger_sync::observe::ReadLimits;
+use ipledger_sync::project::ProjectionSettings;
 use ipledger_sync::run::{World, run};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use test_cluster::Access;
@@ -40,6 +41,10 @@ pub(crate) fn quick(scene: &Scene) -> RunConfig {
             name: "ipledger-sync".to_owned(),
             identity: "first".to_owned(),
             duration: Duration::from_secs(3),
+        },
+        projection: ProjectionSettings {
+            namespace: scene.rights.namespace.clone(),
+            ..ProjectionSettings::new("prod")
         },
         listen: "127.0.0.1:0".parse().unwrap(),
     }
