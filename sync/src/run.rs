@@ -27,6 +27,7 @@ use report::Report;
 use session::Session;
 
 /// What the service takes from outside.
+#[derive(Clone)]
 pub struct World {
     /// Speaks to the cluster.
     pub kube: Client,
@@ -58,7 +59,7 @@ pub async fn run(
         let state = state.clone();
         Arc::new(move || state.annotations())
     };
-    let (mut candidate, held) = Candidate::new(
+    let (candidate, held) = Candidate::new(
         world.kube.clone(),
         config.lease.clone(),
         Arc::clone(&world.clock),
@@ -70,12 +71,15 @@ pub async fn run(
         held: held.clone(),
     };
     let server = tokio::spawn(serve::serve(listener, shown, shutdown.clone()));
-    let ready = begin(&config, &world, &mut candidate, &shutdown).await;
-    if let Err(error) = ready {
-        shutdown.cancel();
-        server.await.context("the metrics server failed")??;
-        return Err(error);
-    }
+    let begun = begin(config.clone(), world.clone(), candidate, shutdown.clone()).await;
+    let candidate = match begun {
+        Ok(candidate) => candidate,
+        Err(error) => {
+            shutdown.cancel();
+            server.await.context("the metrics server failed")??;
+            return Err(error);
+        }
+    };
     let election = tokio::spawn(candidate.run(shutdown.clone()));
     let report = Report {
         metrics: world.metrics.clone(),
@@ -90,7 +94,7 @@ pub async fn run(
         report,
         held,
     };
-    session.run(&shutdown).await;
+    session.run(shutdown).await;
     election.await.context("the election failed")?;
     server.await.context("the metrics server failed")?
 }
@@ -115,16 +119,16 @@ impl World {
 
 /// Asks for the rights and looks at the Lease, until the API server answers.
 async fn begin(
-    config: &RunConfig,
-    world: &World,
-    candidate: &mut Candidate,
-    shutdown: &CancellationToken,
-) -> anyhow::Result<()> {
+    config: RunConfig,
+    world: World,
+    mut candidate: Candidate,
+    shutdown: CancellationToken,
+) -> anyhow::Result<Candidate> {
     let mut told = false;
     let pause = config.lease.duration / 10;
     loop {
-        match try_to_begin(config, world, candidate).await? {
-            None => return Ok(()),
+        match try_to_begin(&config, &world.kube, &mut candidate).await? {
+            None => return Ok(candidate),
             Some(reason) => {
                 if !told {
                     tracing::warn!(reason, "the API server is out of reach; trying again");
@@ -134,7 +138,7 @@ async fn begin(
         }
         let waited = shutdown.run_until_cancelled(tokio::time::sleep(pause));
         if waited.await.is_none() {
-            return Ok(());
+            return Ok(candidate);
         }
     }
 }
@@ -142,7 +146,7 @@ async fn begin(
 /// Why it must be tried again; `None` if all is well.
 async fn try_to_begin(
     config: &RunConfig,
-    world: &World,
+    kube: &Client,
     candidate: &mut Candidate,
 ) -> anyhow::Result<Option<String>> {
     let needed = [
@@ -151,7 +155,7 @@ async fn try_to_begin(
         rights::to_project(&config.projection.namespace),
     ]
     .concat();
-    let missing = match rights::missing(&world.kube, &needed).await {
+    let missing = match rights::missing(kube, &needed).await {
         Ok(missing) => missing,
         Err(reason) => return Ok(Some(reason)),
     };

@@ -79,13 +79,17 @@ impl Access {
     /// # Errors
     /// [`Error::Credentials`].
     pub async fn client(&self) -> Result<kube::Client, Error> {
+        let config = self.config().await?;
+        kube::Client::try_from(config).map_err(Error::kube("make a client"))
+    }
+
+    pub(crate) async fn config(&self) -> Result<kube::Config, Error> {
         let broken = Error::credentials("the kubeconfig");
         let kubeconfig: Kubeconfig = serde_json::from_value(self.kubeconfig()).map_err(broken)?;
         let options = KubeConfigOptions::default();
-        let config = kube::Config::from_custom_kubeconfig(kubeconfig, &options)
+        kube::Config::from_custom_kubeconfig(kubeconfig, &options)
             .await
-            .map_err(Error::credentials("the kubeconfig"))?;
-        kube::Client::try_from(config).map_err(Error::kube("make a client"))
+            .map_err(Error::credentials("the kubeconfig"))
     }
 
     /// Writes a kubeconfig, readable by this user only.

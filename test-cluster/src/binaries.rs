@@ -1,6 +1,7 @@
 //! Where the programs of a cluster are.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::{Error, GoProgram};
 
@@ -16,22 +17,39 @@ pub struct Binaries {
 }
 
 impl Binaries {
-    /// Finds them in `KUBEBUILDER_ASSETS`, then in `PATH`; what is in neither of them, except
-    /// etcd, is built from the pinned module. That takes minutes the first time.
+    /// Finds them in `KUBEBUILDER_ASSETS`, then in `PATH`; what is in neither of them is built from
+    /// the pinned module. That takes minutes the first time.
     ///
     /// # Errors
-    /// [`Error::ProgramMissing`] without etcd; as [`GoProgram::build`].
+    /// As [`GoProgram::build`].
     pub fn find() -> Result<Self, Error> {
-        let etcd = installed("etcd").ok_or(Error::ProgramMissing {
-            program: "etcd",
-            remedy: "install Debian's package etcd-server",
-        })?;
         Ok(Self {
-            etcd,
-            kube_apiserver: installed_or_built("kube-apiserver")?,
-            kube_controller_manager: installed_or_built("kube-controller-manager")?,
+            etcd: or_built("etcd", installed("etcd").filter(|etcd| is_new_enough(etcd)))?,
+            kube_apiserver: or_built("kube-apiserver", installed("kube-apiserver"))?,
+            kube_controller_manager: or_built(
+                "kube-controller-manager",
+                installed("kube-controller-manager"),
+            )?,
         })
     }
+}
+
+/// With an older etcd, such as Debian 12's, the API server refuses lists that are streamed.
+const OLDEST_ETCD: [u32; 3] = [3, 5, 13];
+
+fn is_new_enough(etcd: &Path) -> bool {
+    let answer = Command::new(etcd).arg("--version").output();
+    answer.is_ok_and(|answer| {
+        let text = String::from_utf8_lossy(&answer.stdout).into_owned();
+        version(&text).is_some_and(|version| version >= OLDEST_ETCD)
+    })
+}
+
+/// Out of what `etcd --version` says.
+fn version(text: &str) -> Option<[u32; 3]> {
+    let number = text.strip_prefix("etcd Version: ")?.lines().next()?;
+    let parts: Result<Vec<u32>, _> = number.split('.').map(str::parse).collect();
+    parts.ok()?.try_into().ok()
 }
 
 /// The `kubectl` of this machine.
@@ -45,8 +63,8 @@ pub fn kubectl() -> Result<PathBuf, Error> {
     })
 }
 
-fn installed_or_built(program: &'static str) -> Result<PathBuf, Error> {
-    match installed(program) {
+fn or_built(program: &str, installed: Option<PathBuf>) -> Result<PathBuf, Error> {
+    match installed {
         Some(path) => Ok(path),
         None => Ok(GoProgram::ControlPlane.build()?.join(program)),
     }
@@ -54,7 +72,9 @@ fn installed_or_built(program: &'static str) -> Result<PathBuf, Error> {
 
 /// A program of `KUBEBUILDER_ASSETS` or `PATH`.
 pub(crate) fn installed(program: &str) -> Option<PathBuf> {
-    let assets = std::env::var_os(ASSETS).map(PathBuf::from);
+    let assets = std::env::var_os(ASSETS)
+        .filter(|dir| !dir.is_empty())
+        .map(PathBuf::from);
     let path = std::env::var_os("PATH").unwrap_or_default();
     first_with(
         assets.into_iter().chain(std::env::split_paths(&path)),
@@ -79,6 +99,15 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
+
+    #[test]
+    fn an_etcd_is_judged_by_its_number() {
+        let said = |number: &str| format!("etcd Version: {number}\nGit SHA: none\n");
+        assert_eq!(version(&said("3.5.13")), Some(OLDEST_ETCD));
+        assert!(version(&said("3.4.23")) < Some(OLDEST_ETCD));
+        assert!(version(&said("3.10.0")) > Some(OLDEST_ETCD));
+        assert_eq!(version("unknown flag"), None);
+    }
 
     #[test]
     fn the_first_directory_with_a_program_that_may_run_wins() {

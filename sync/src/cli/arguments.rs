@@ -25,12 +25,12 @@ pub(super) struct Arguments {
     /// What to log: a level, or levels by target.
     ///
     /// `info` logs every release, every pass that frees something, and every change of what
-    /// holds it up. On a terminal the log is text, elsewhere JSON.
+    /// holds it up; failing watches are told once, and not by the library below. On a terminal the log is text, elsewhere JSON.
     #[arg(
         long,
         env = "IPLEDGER_LOG",
         value_name = "FILTER",
-        default_value = "info",
+        default_value = "info,kube_runtime=error",
         global = true
     )]
     pub(super) log: String,

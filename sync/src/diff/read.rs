@@ -84,6 +84,8 @@ pub struct Pod {
     pub mirror_of: Option<String>,
     /// `metadata.resourceVersion`.
     pub resource_version: String,
+    /// `spec.nodeName`, once it has one; a pod never moves.
+    pub node: Option<String>,
     /// `metadata.creationTimestamp`, by the API server's clock.
     pub created_at: Timestamp,
     /// `metadata.deletionTimestamp`: when the pod's own grace to terminate ends.

@@ -20,6 +20,7 @@ pub(crate) fn pod(asked: &PodName, object: core::Pod) -> Option<Pod> {
     let uid = metadata.uid.filter(|uid| is_asked && !uid.is_empty())?;
     let mut annotations = metadata.annotations.unwrap_or_default();
     Some(Pod {
+        node: spec.node_name.clone(),
         uid,
         mirror_of: annotations.remove(MIRROR),
         resource_version: metadata.resource_version?,

@@ -192,7 +192,9 @@ impl Projector {
         let subject = format!("watch {}", kind.as_str());
         match event {
             Ok(event) => {
-                if self.told.is_over(&subject) {
+                // A list that begins may fail yet.
+                let answered = !matches!(event, watcher::Event::Init);
+                if answered && self.told.is_over(&subject) {
                     tracing::info!(kind = kind.as_str(), "the objects can be watched again");
                 }
                 self.store.take(kind, &event)

@@ -44,7 +44,7 @@ enum Next {
 
 impl Session {
     /// Leads whenever this replica has the Lease, until the shutdown.
-    pub(super) async fn run(mut self, shutdown: &CancellationToken) {
+    pub(super) async fn run(mut self, shutdown: CancellationToken) {
         while shutdown
             .run_until_cancelled(self.held.won())
             .await

@@ -1,9 +1,8 @@
-//! The rules as a table, the pass, and random histories of a cluster.
+//! The rules as a table, the pass, and what more or less evidence does.
 #![cfg(test)]
 
 mod case;
 mod crd;
-mod history;
 mod import;
 mod monotone;
 mod pass;

@@ -57,7 +57,7 @@ fn pods(verb: Verb) -> Matcher {
 async fn direct_reads(name: &'static str, fault: Fault, reason: &str) {
     let stage = Stage::set(name).await;
     let fault = stage.scene.proxy.inject(pods(Verb::Get), fault);
-    let syncer = Syncer::start(&stage.scene, quick(&stage.scene)).await;
+    let syncer = Syncer::start(&stage.scene, quick(&stage.scene));
     syncer.held_by(reason).await;
     syncer.more_passes(3).await;
     stage.nothing_freed().await;
@@ -105,7 +105,7 @@ async fn lists_by_name_fail() {
     let fault = Fault::Status(StatusCode::INTERNAL_SERVER_ERROR);
     let by_name = pods(Verb::List).namespace(&stage.scene.pods.namespace);
     let fault = stage.scene.proxy.inject(by_name, fault);
-    let syncer = Syncer::start(&stage.scene, quick(&stage.scene)).await;
+    let syncer = Syncer::start(&stage.scene, quick(&stage.scene));
     syncer.held_by("not_listed").await;
     syncer.more_passes(3).await;
     stage.nothing_freed().await;
@@ -116,7 +116,7 @@ async fn lists_by_name_fail() {
 async fn lying_lists(name: &'static str, fault: Fault) {
     let stage = Stage::set(name).await;
     let fault = stage.scene.proxy.inject(pods(Verb::List), fault);
-    let syncer = Syncer::start(&stage.scene, quick(&stage.scene)).await;
+    let syncer = Syncer::start(&stage.scene, quick(&stage.scene));
     // The one that is gone is not in the list by name either, and its GET says so.
     stage.scene.ledger.release_of(&stage.gone).await;
     syncer.more_passes(4).await;
@@ -144,7 +144,7 @@ async fn the_first_list_of_pods_never_comes() {
     let all = Matcher::new().verb(Verb::List).path_prefix("/api/v1/pods?");
     let fault = Fault::Status(StatusCode::FORBIDDEN);
     let fault = stage.scene.proxy.inject(all, fault);
-    let syncer = Syncer::start(&stage.scene, quick(&stage.scene)).await;
+    let syncer = Syncer::start(&stage.scene, quick(&stage.scene));
     syncer.held_by("pods_not_listed").await;
     stage.nothing_freed().await;
     stage.mend(vec![fault], syncer).await;
@@ -156,7 +156,7 @@ async fn the_clusters_identity_cannot_be_read() {
     let identity = Matcher::new().verb(Verb::Get).resource("namespaces");
     let fault = Fault::Status(StatusCode::SERVICE_UNAVAILABLE);
     let fault = stage.scene.proxy.inject(identity, fault);
-    let syncer = Syncer::start(&stage.scene, quick(&stage.scene)).await;
+    let syncer = Syncer::start(&stage.scene, quick(&stage.scene));
     syncer.held_by("server_error").await;
     stage.nothing_freed().await;
     stage.mend(vec![fault], syncer).await;
@@ -175,7 +175,7 @@ async fn nodes_and_their_leases_cannot_be_read() {
         stage.scene.proxy.inject(node, fault.clone()),
         stage.scene.proxy.inject(lease, fault),
     ];
-    let syncer = Syncer::start(&stage.scene, quick(&stage.scene)).await;
+    let syncer = Syncer::start(&stage.scene, quick(&stage.scene));
     syncer.held_by("forbidden").await;
     syncer.more_passes(3).await;
     stage.nothing_freed().await;
@@ -189,7 +189,7 @@ async fn watches_that_break_are_opened_again() {
     let mut config = quick(&scene);
     // Only an event can bring the pass that is needed in time.
     config.period = Duration::from_secs(3600);
-    let syncer = Syncer::start(&scene, config).await;
+    let syncer = Syncer::start(&scene, config);
     syncer.leads().await;
     for (pod, how) in [("cut", WatchBreak::Cut), ("expired", WatchBreak::Expired)] {
         let address = scene.pod_with_address(pod, &node.name).await;

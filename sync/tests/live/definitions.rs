@@ -30,7 +30,7 @@ async fn bad_definitions_stop_nothing() {
     }
     let node = TestNode::start(&scene.admin, &scene.node_name("n")).await;
     let address = scene.pod_with_address("web", &node.name).await;
-    let syncer = Syncer::start(&scene, quick(&scene)).await;
+    let syncer = Syncer::start(&scene, quick(&scene));
     until("both are counted", async || {
         syncer.metric("ipledger_sync_definitions_unusable") == 2
     })

@@ -12,7 +12,7 @@ async fn a_pod_that_is_gone_with_its_node_is_freed_on_complete_evidence() {
     let mut lost = TestNode::start(&scene.admin, &there).await;
     let kept = scene.pod_with_address("stays", &here).await;
     let freed = scene.pod_with_address("goes", &there).await;
-    let syncer = Syncer::start(&scene, quick(&scene)).await;
+    let syncer = Syncer::start(&scene, quick(&scene));
     syncer.leads().await;
 
     lost.delete().await;
@@ -61,7 +61,7 @@ async fn on_a_node_that_is_heard_a_grace_suffices() {
     let scene = Scene::start("heard").await;
     let node = TestNode::start(&scene.admin, &scene.node_name("n")).await;
     let address = scene.pod_with_address("web", &node.name).await;
-    let syncer = Syncer::start(&scene, quick(&scene)).await;
+    let syncer = Syncer::start(&scene, quick(&scene));
     syncer.leads().await;
     scene.pods.delete("web").await;
     let evidence = scene.ledger.release_of(&address).await.evidence;
@@ -81,7 +81,7 @@ async fn what_went_while_nobody_looked_is_freed_after_the_start() {
     let node = TestNode::start(&scene.admin, &scene.node_name("n")).await;
     let address = scene.pod_with_address("web", &node.name).await;
     scene.pods.delete("web").await;
-    let syncer = Syncer::start(&scene, quick(&scene)).await;
+    let syncer = Syncer::start(&scene, quick(&scene));
     scene.ledger.release_of(&address).await;
     // The next pod gets the address.
     let next = scene.pod_with_address("next", &node.name).await;
@@ -100,7 +100,7 @@ async fn a_pod_that_ended_frees_once_every_container_was_seen_terminated() {
     let failed = scene.pod_with_address("failed", &node.name).await;
     let podgc = scene.pod_with_address("podgc", &node.name).await;
     let running = scene.pod_with_address("running", &node.name).await;
-    let syncer = Syncer::start(&scene, quick(&scene)).await;
+    let syncer = Syncer::start(&scene, quick(&scene));
     syncer.leads().await;
     scene.pods.complete("completed").await;
     let ended = serde_json::json!({"terminated": {"exitCode": 1}});

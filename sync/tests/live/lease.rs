@@ -15,11 +15,11 @@ async fn lease(scene: &Scene) -> Lease {
 async fn the_other_replica_takes_over_and_only_one_acts() {
     let scene = Scene::start("hand-over").await;
     let node = TestNode::start(&scene.admin, &scene.node_name("n")).await;
-    let first = Syncer::start(&scene, quick(&scene)).await;
+    let first = Syncer::start(&scene, quick(&scene));
     first.leads().await;
     let mut config = quick(&scene);
     config.lease.identity = "second".to_owned();
-    let second = Syncer::start(&scene, config).await;
+    let second = Syncer::start(&scene, config);
     let early = scene.pod_with_address("early", &node.name).await;
     scene.pods.delete("early").await;
     scene.ledger.release_of(&early).await;
@@ -40,12 +40,12 @@ async fn the_other_replica_takes_over_and_only_one_acts() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_replica_that_cannot_renew_stops_before_another_can_begin() {
     let scene = Scene::start("cut-off").await;
-    let first = Syncer::start(&scene, quick(&scene)).await;
+    let first = Syncer::start(&scene, quick(&scene));
     first.leads().await;
     // The second one reaches the API server past the proxy.
     let mut config = quick(&scene);
     config.lease.identity = "second".to_owned();
-    let second = Syncer::start_at(&scene, config, &scene.rights.access).await;
+    let second = Syncer::start_at(&scene, config, &scene.rights.access);
     let own = Matcher::new()
         .resource("leases")
         .namespace(&scene.rights.namespace);
@@ -71,7 +71,7 @@ async fn a_hand_over_begins_the_grace_anew() {
     let address = scene.pod_with_address("web", &node.name).await;
     let mut config = quick(&scene);
     config.look.settings.grace_seconds = 3;
-    let first = Syncer::start(&scene, config.clone()).await;
+    let first = Syncer::start(&scene, config.clone());
     first.leads().await;
     node.delete().await;
     scene.pods.delete("web").await;
@@ -80,7 +80,7 @@ async fn a_hand_over_begins_the_grace_anew() {
     first.stop().await.unwrap();
     let handed_over = jiff_now();
     config.lease.identity = "second".to_owned();
-    let second = Syncer::start(&scene, config).await;
+    let second = Syncer::start(&scene, config);
     let evidence = scene.ledger.release_of(&address).await.evidence;
     assert!(evidence.absent_since > handed_over);
     second.stop().await.unwrap();
@@ -101,7 +101,7 @@ async fn the_lease_and_an_event_say_why_reclaim_is_on_hold() {
     let identity = Matcher::new().verb(Verb::Get).resource("namespaces");
     let fault = Fault::Status(StatusCode::INTERNAL_SERVER_ERROR);
     let fault = scene.proxy.inject(identity, fault);
-    let syncer = Syncer::start(&scene, quick(&scene)).await;
+    let syncer = Syncer::start(&scene, quick(&scene));
     syncer.held_by("server_error").await;
     let annotation = async |name: &str| {
         let annotations = lease(&scene).await.metadata.annotations.unwrap_or_default();

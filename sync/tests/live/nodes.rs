@@ -16,13 +16,13 @@ async fn kept_until(
     let address = scene.pod_with_address("web", &node.name).await;
     let mut config = quick(&scene);
     config.look.settings.unreachable_node_timeout_seconds = timeout_seconds;
-    let syncer = Syncer::start(&scene, config).await;
+    let syncer = Syncer::start(&scene, config);
     syncer.leads().await;
     node.fall_silent();
     scene.pods.delete("web").await;
     syncer.more_passes(4).await;
     assert_eq!(scene.ledger.releases().await.len(), 0);
-    assert_eq!(scene.held().await, [address.clone()]);
+    assert_eq!(scene.held().await, std::slice::from_ref(&address));
     let kept = "ipledger_sync_holds_kept{reason=\"containers_may_run\"}";
     assert_eq!(syncer.metric(kept), 1);
     event(&mut node).await;
@@ -76,7 +76,7 @@ async fn never_is_never() {
     let node = TestNode::silent(&scene.admin, &scene.node_name("n")).await;
     let address = scene.pod_with_address("web", &node.name).await;
     node.ready("Unknown").await;
-    let syncer = Syncer::start(&scene, quick(&scene)).await;
+    let syncer = Syncer::start(&scene, quick(&scene));
     syncer.leads().await;
     scene.pods.delete("web").await;
     syncer.more_passes(5).await;

@@ -40,7 +40,7 @@ async fn reborn(name: &'static str, dead_first: bool) {
     };
     assert_eq!(dead < living, dead_first);
 
-    let syncer = Syncer::start(&scene, quick(&scene)).await;
+    let syncer = Syncer::start(&scene, quick(&scene));
     let release = scene.ledger.release_of(&dead).await;
     assert_eq!(release.evidence.hold.owner.unwrap().uid, Some(old_uid));
     syncer.more_passes(3).await;
@@ -80,10 +80,10 @@ async fn a_static_pod_is_known_by_its_mirror() {
     let own = scene.ledger.allocate(own).await;
     let former = scene.want("etcd", Some("former-static-uid"), Some(&node.name));
     let former = scene.ledger.allocate(former).await;
-    let syncer = Syncer::start(&scene, quick(&scene)).await;
+    let syncer = Syncer::start(&scene, quick(&scene));
     scene.ledger.release_of(&former).await;
     syncer.more_passes(3).await;
-    assert_eq!(scene.held().await, [own.clone()]);
+    assert_eq!(scene.held().await, std::slice::from_ref(&own));
     scene.pods.delete("etcd").await;
     scene.ledger.release_of(&own).await;
     syncer.stop().await.unwrap();
@@ -96,13 +96,13 @@ async fn without_a_uid_a_hold_goes_only_when_the_name_is_gone() {
     scene.pods.run("old", &node.name).await;
     let want = scene.want("old", None, Some(&node.name));
     let address = scene.ledger.allocate(want).await;
-    let syncer = Syncer::start(&scene, quick(&scene)).await;
+    let syncer = Syncer::start(&scene, quick(&scene));
     syncer.leads().await;
     // Reborn within what the clocks may differ: it may be its own pod.
     scene.pods.delete("old").await;
     scene.pods.run("old", &node.name).await;
     syncer.more_passes(4).await;
-    assert_eq!(scene.held().await, [address.clone()]);
+    assert_eq!(scene.held().await, std::slice::from_ref(&address));
     scene.pods.delete("old").await;
     scene.ledger.release_of(&address).await;
     syncer.stop().await.unwrap();
@@ -124,7 +124,7 @@ async fn holds_of_other_clusters_in_a_shared_space_are_not_judged() {
     let elsewhere = scene.ledger.allocate(elsewhere).await;
     let own = scene.pod_with_address("web", &node.name).await;
     scene.pods.delete("web").await;
-    let syncer = Syncer::start(&scene, quick(&scene)).await;
+    let syncer = Syncer::start(&scene, quick(&scene));
     scene.ledger.release_of(&own).await;
     syncer.more_passes(3).await;
     assert_eq!(scene.ledger.held("other").await, [elsewhere]);

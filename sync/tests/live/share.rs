@@ -10,7 +10,7 @@ async fn fifty_of_fifty_pods_that_are_gone_go_after_the_second_look() {
     for name in &names {
         scene.pod_with_address(name, &node.name).await;
     }
-    let syncer = Syncer::start(&scene, quick(&scene)).await;
+    let syncer = Syncer::start(&scene, quick(&scene));
     syncer.leads().await;
     for name in &names {
         scene.pods.delete(name).await;

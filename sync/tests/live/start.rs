@@ -134,7 +134,7 @@ async fn remove_binding(scene: &Scene) {
 async fn loop_until_named(scene: &Scene, named: &str) -> String {
     let mut complaint = String::new();
     crate::support::until(&format!("{named} is missing alone"), async || {
-        let syncer = Syncer::start(scene, quick(scene)).await;
+        let syncer = Syncer::start(scene, quick(scene));
         if syncer.leads_or_ends().await {
             syncer.stop().await.unwrap();
             return false;
@@ -152,7 +152,7 @@ async fn an_address_that_is_taken_is_named() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let mut config = quick(&scene);
     config.listen = taken.local_addr().unwrap();
-    let syncer = Syncer::start(&scene, config.clone()).await;
+    let syncer = Syncer::start(&scene, config.clone());
     let error = format!("{:#}", syncer.ended().await.unwrap_err());
     let expected = format!("cannot listen on {}", config.listen);
     assert!(error.starts_with(&expected), "{error}");

@@ -14,7 +14,7 @@ async fn at_rest_only_the_lease_is_written() {
     for pod in ["a", "b", "c"] {
         scene.pod_with_address(pod, &node.name).await;
     }
-    let syncer = Syncer::start(&scene, quick(&scene)).await;
+    let syncer = Syncer::start(&scene, quick(&scene));
     syncer.leads().await;
     let reservations: Api<OverlappingRangeIpReservation> =
         Api::namespaced(scene.admin.clone(), &scene.rights.namespace);

@@ -8,10 +8,10 @@ mod rights;
 mod scene;
 mod syncer;
 
-pub(crate) use ledger::{Ledger, Released, Want};
+pub(crate) use ledger::{Ledger, Want};
 pub(crate) use nodes::TestNode;
 pub(crate) use pods::Pods;
-pub(crate) use program::{Ended, run_program};
+pub(crate) use program::run_program;
 pub(crate) use rights::{Rights, manifest};
 pub(crate) use scene::Scene;
 pub(crate) use syncer::{Syncer, quick};

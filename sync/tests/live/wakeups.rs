@@ -16,7 +16,7 @@ async fn a_full_pool_with_a_dead_holder_serves_the_next_try() {
     config.period = Duration::from_secs(3600);
     config.settle = Duration::from_secs(3600);
     let grace = Duration::from_secs(config.look.settings.grace_seconds.into());
-    let syncer = Syncer::start(&scene, config).await;
+    let syncer = Syncer::start(&scene, config);
     until("the first pass", async || syncer.passes() == 1).await;
     let uid = scene.pods.run("web", &node.name).await;
     let one = |want| Want {

@@ -46,6 +46,8 @@ pub(super) fn run(recipe: &Recipe, module: &Path, dir: &Path) -> Result<(), Erro
         .env("CGO_ENABLED", "0")
         .env("GOWORK", "off")
         .env_remove("GOFLAGS")
+        // Distributions forbid Go to fetch the release that a module names.
+        .env("GOTOOLCHAIN", "auto")
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::piped());
@@ -62,11 +64,16 @@ pub(super) fn run(recipe: &Recipe, module: &Path, dir: &Path) -> Result<(), Erro
     Ok(())
 }
 
-/// A Go of `PATH`, of its usual place, or the one that `scripts/need` fetched.
+/// The Go that `scripts/need` fetched because this machine's was too old, else the one of `PATH`
+/// or of its usual place.
 fn go() -> Option<PathBuf> {
     let fetched = cache::root().map(|root| root.join("go/bin/go"));
-    let usual = [PathBuf::from("/usr/local/go/bin/go")];
-    installed("go").or_else(|| usual.into_iter().chain(fetched).find(|path| path.exists()))
+    let usual = PathBuf::from("/usr/local/go/bin/go");
+    let exists = |path: &PathBuf| path.exists();
+    fetched
+        .filter(exists)
+        .or_else(|| installed("go"))
+        .or_else(|| Some(usual).filter(exists))
 }
 
 /// Reads what Go says until it ends; returns its first complaint.

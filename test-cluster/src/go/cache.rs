@@ -55,22 +55,18 @@ fn sources(module: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(paths)
 }
 
-/// The directory `name` of the cache; `make` fills it if it is not there. Of several processes
-/// that ask at once one makes it, and a maker that is killed leaves nothing that looks finished.
+/// The directory `name` in `root`; `make` fills it if it is not there. Of several processes that
+/// ask at once one makes it, and a maker that is killed leaves nothing that looks finished.
 pub(super) fn get_or_make(
-    module: &Path,
+    root: &Path,
     name: &str,
     make: impl FnOnce(&Path) -> Result<(), Error>,
 ) -> Result<PathBuf, Error> {
-    let root = root().ok_or_else(|| Error::Build {
-        module: module.to_owned(),
-        reason: "neither XDG_CACHE_HOME nor HOME names a directory to keep it in".to_owned(),
-    })?;
     let finished = root.join(name);
     if finished.exists() {
         return Ok(finished);
     }
-    fs::create_dir_all(&root).map_err(Error::io("make", &root))?;
+    fs::create_dir_all(root).map_err(Error::io("make", root))?;
     let _lock = lock(&root.join(format!("{name}.lock")))?;
     if finished.exists() {
         return Ok(finished);
@@ -97,4 +93,63 @@ fn lock(path: &Path) -> Result<File, Error> {
     }
     file.lock().map_err(Error::io("lock", path))?;
     Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn of_those_who_ask_at_once_one_makes_it() {
+        let root = tempfile::tempdir().unwrap();
+        let made = AtomicUsize::new(0);
+        let ask = || {
+            get_or_make(root.path(), "program", |dir| {
+                made.fetch_add(1, Ordering::SeqCst);
+                fs::write(dir.join("program"), "").map_err(Error::io("write", dir))
+            })
+        };
+        thread::scope(|scope| {
+            let askers: Vec<_> = (0..8).map(|_| scope.spawn(ask)).collect();
+            for asker in askers {
+                assert!(asker.join().unwrap().unwrap().join("program").exists());
+            }
+        });
+        assert_eq!(made.into_inner(), 1);
+    }
+
+    #[test]
+    fn what_was_not_finished_is_made_again() {
+        let root = tempfile::tempdir().unwrap();
+        let fail = |dir: &Path| {
+            fs::write(dir.join("half"), "").map_err(Error::io("write", dir))?;
+            Err(Error::io("fail in", dir)(std::io::Error::other("killed")))
+        };
+        get_or_make(root.path(), "program", fail).unwrap_err();
+        let made = get_or_make(root.path(), "program", |_| Ok(())).unwrap();
+        assert!(!made.join("half").exists());
+    }
+
+    #[test]
+    fn another_flag_is_another_directory() {
+        let module = tempfile::tempdir().unwrap();
+        fs::write(module.path().join("go.mod"), "module a\n").unwrap();
+        let recipe = |tags| Recipe {
+            module: "a",
+            package: ".",
+            tags,
+            linker_flags: "",
+            programs: &["a"],
+            duration: "",
+        };
+        let digest = |tags| recipe(tags).digest(module.path()).unwrap();
+        let first = digest("one");
+        assert_eq!(digest("one"), first);
+        assert_ne!(digest("two"), first);
+        fs::write(module.path().join("go.mod"), "module b\n").unwrap();
+        assert_ne!(digest("one"), first);
+    }
 }

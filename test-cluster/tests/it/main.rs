@@ -2,6 +2,9 @@
 #![cfg(test)]
 
 mod access;
+mod incumbent;
 mod lifecycle;
+mod programs;
+mod proxy;
 mod reports;
 mod support;

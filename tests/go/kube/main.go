@@ -6,20 +6,17 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-
-	"github.com/spf13/cobra"
-	"k8s.io/component-base/cli"
 )
 
-// programs has an entry for each name that this binary goes by.
-var programs = map[string]func() *cobra.Command{}
+// programs has an entry for each name that this binary goes by; it returns the exit code.
+var programs = map[string]func() int{}
 
 func main() {
 	name := filepath.Base(os.Args[0])
-	program, known := programs[name]
+	run, known := programs[name]
 	if !known {
 		fmt.Fprintf(os.Stderr, "%s is none of the programs that this binary was built with\n", name)
 		os.Exit(2)
 	}
-	os.Exit(cli.Run(program()))
+	os.Exit(run())
 }

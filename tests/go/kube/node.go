@@ -5,12 +5,14 @@ package main
 import (
 	"context"
 
-	"github.com/spf13/cobra"
+	"k8s.io/component-base/cli"
 	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
 	kubelet "k8s.io/kubernetes/cmd/kubelet/app"
 )
 
 func init() {
-	programs["kube-scheduler"] = func() *cobra.Command { return scheduler.NewSchedulerCommand() }
-	programs["kubelet"] = func() *cobra.Command { return kubelet.NewKubeletCommand(context.Background()) }
+	programs["kube-scheduler"] = func() int { return cli.Run(scheduler.NewSchedulerCommand()) }
+	programs["kubelet"] = func() int {
+		return cli.Run(kubelet.NewKubeletCommand(context.Background()))
+	}
 }

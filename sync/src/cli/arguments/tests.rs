@@ -14,8 +14,8 @@ fn the_definition_is_sound() {
 #[test]
 fn every_setting_has_an_environment_variable_and_a_text() {
     for command in Arguments::command().get_subcommands() {
-        // A dry run is asked for, and nothing that an environment should say.
-        let own = |id: &str| !matches!(id, "help" | "version" | "dry_run");
+        // A dry run and files are asked for, and nothing that an environment should say.
+        let own = |id: &str| !matches!(id, "help" | "version" | "dry_run" | "files");
         for argument in command.get_arguments().filter(|a| own(a.get_id().as_str())) {
             let id = argument.get_id();
             let variable = argument.get_env().and_then(|name| name.to_str());

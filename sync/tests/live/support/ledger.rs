@@ -61,7 +61,8 @@ impl Ledger {
             panic!("a TCP listener has a TCP address");
         };
         let url = database.url_as(&format!("{}_app", database.name()));
-        let opened = ledger::Ledger::open(&StoreConfig::new(&url), Arc::new(SystemClock));
+        let store = StoreConfig::new(&url);
+        let opened = ledger::Ledger::open(&store, Arc::new(SystemClock)).await;
         let outside = Outside {
             clock: Arc::new(SystemClock),
             ids: Arc::new(SystemIds),
@@ -70,7 +71,7 @@ impl Ledger {
         let task = tokio::spawn(serve::run(
             ServeConfig::default(),
             vec![listener],
-            opened.await.expect("a ledger"),
+            opened.expect("a ledger"),
             outside,
             stop.clone().cancelled_owned(),
         ));

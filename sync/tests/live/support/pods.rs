@@ -45,8 +45,8 @@ impl Pods {
             },
         });
         let pod: Pod = serde_json::from_value(pod).unwrap();
-        let made = self.api().create(&PostParams::default(), &pod);
-        let uid = made.await.unwrap().metadata.uid.unwrap();
+        let made = self.api().create(&PostParams::default(), &pod).await;
+        let uid = made.unwrap().metadata.uid.unwrap();
         self.report(name, "Running", json!({"running": {}})).await;
         uid
     }

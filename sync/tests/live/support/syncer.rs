@@ -1,8 +1,12 @@
 //! The service in this process.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread::JoinHandle;
 use std::time::Duration;
 
+use ipledger_client::ApiAddress;
+use ipledger_client::asynchronous::Client;
 use ipledger_sync::clock::SteadyClock;
 use ipledger_sync::config::{LookConfig, RunConfig};
 use ipledger_sync::diff::Settings;
@@ -13,7 +17,6 @@ use ipledger_sync::project::ProjectionSettings;
 use ipledger_sync::run::{World, run};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use test_cluster::Access;
-use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::Scene;
@@ -50,36 +53,47 @@ pub(crate) fn quick(scene: &Scene) -> RunConfig {
     }
 }
 
-/// A running service.
+/// A running service: a thread with a runtime of its own, as a process would be.
 pub(crate) struct Syncer {
     metrics: Metrics,
     shutdown: CancellationToken,
-    task: JoinHandle<anyhow::Result<()>>,
+    thread: JoinHandle<anyhow::Result<()>>,
 }
 
 impl Syncer {
     /// Through the proxy, under sync's rights.
-    pub(crate) async fn start(scene: &Scene, config: RunConfig) -> Syncer {
+    pub(crate) fn start(scene: &Scene, config: RunConfig) -> Syncer {
         let access = scene.proxy.access(&scene.rights.access);
-        Syncer::start_at(scene, config, &access).await
+        Syncer::start_at(scene, config, &access)
     }
 
     /// With whatever kubeconfig.
-    pub(crate) async fn start_at(scene: &Scene, config: RunConfig, access: &Access) -> Syncer {
+    pub(crate) fn start_at(scene: &Scene, config: RunConfig, access: &Access) -> Syncer {
         let metrics = Metrics::new();
-        let world = World {
-            kube: client(scene, access).await,
-            ledger: Arc::clone(&scene.ledger.client),
-            clock: Arc::new(steady_clock()),
-            ids: Arc::new(uuid::Uuid::now_v7),
-            metrics: metrics.clone(),
-        };
         let shutdown = CancellationToken::new();
-        let task = tokio::spawn(run(config, world, shutdown.clone()));
+        let kubeconfig = kubeconfig(scene, access);
+        let ledger = ApiAddress::Tcp(scene.ledger.address);
+        let (counted, stop) = (metrics.clone(), shutdown.clone());
+        let thread = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_multi_thread()
+                .worker_threads(1)
+                .enable_all()
+                .build()?;
+            runtime.block_on(async {
+                let world = World {
+                    kube: client(&kubeconfig).await,
+                    ledger: Arc::new(Client::new(&[ledger], None, "ipledger-sync")?),
+                    clock: Arc::new(steady_clock()),
+                    ids: Arc::new(uuid::Uuid::now_v7),
+                    metrics: counted,
+                };
+                run(config, world, stop).await
+            })
+        });
         Syncer {
             metrics,
             shutdown,
-            task,
+            thread,
         }
     }
 
@@ -87,7 +101,7 @@ impl Syncer {
     pub(crate) fn metric(&self, name: &str) -> u64 {
         let text = self.metrics.encode().unwrap();
         let line = text.lines().find_map(|line| line.strip_prefix(name));
-        line.map_or(0, |value| value.trim().parse::<f64>().unwrap() as u64)
+        line.map_or(0, |value| value.trim().parse().unwrap())
     }
 
     /// Passes that judged, for whatever reason.
@@ -138,7 +152,7 @@ impl Syncer {
     /// Waits until this replica acts, or has ended. Answers whether it acts.
     pub(crate) async fn leads_or_ends(&self) -> bool {
         super::until("it acts or has ended", async || {
-            self.is_leading() || self.task.is_finished()
+            self.is_leading() || self.thread.is_finished()
         })
         .await;
         self.is_leading()
@@ -151,24 +165,26 @@ impl Syncer {
     /// Ends it as a signal does.
     pub(crate) async fn stop(self) -> anyhow::Result<()> {
         self.shutdown.cancel();
-        self.task.await.unwrap()
+        self.ended().await
     }
 
     /// Waits until it ends by itself.
     pub(crate) async fn ended(self) -> anyhow::Result<()> {
-        let ended = tokio::time::timeout(super::PATIENCE, self.task).await;
-        ended.expect("it ends by itself").unwrap()
+        super::until("it ends", async || self.thread.is_finished()).await;
+        self.thread.join().unwrap()
     }
 }
 
-/// As the program makes it.
-async fn client(scene: &Scene, access: &Access) -> kube::Client {
-    let path = scene
-        .cluster
-        .directory()
-        .join(format!("{}.kubeconfig", uuid::Uuid::new_v4()));
+fn kubeconfig(scene: &Scene, access: &Access) -> PathBuf {
+    let name = format!("{}.kubeconfig", uuid::Uuid::new_v4());
+    let path = scene.cluster.directory().join(name);
     access.write_kubeconfig(&path).unwrap();
-    let file = Kubeconfig::read_from(&path).unwrap();
+    path
+}
+
+/// As the program makes it.
+async fn client(kubeconfig: &Path) -> kube::Client {
+    let file = Kubeconfig::read_from(kubeconfig).unwrap();
     let options = KubeConfigOptions::default();
     let config = kube::Config::from_custom_kubeconfig(file, &options).await;
     let mut config = config.unwrap();
