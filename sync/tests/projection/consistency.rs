@@ -76,7 +76,7 @@ async fn a_projection_while_a_thousand_holds_change_shows_one_position() {
         scene.objects.entries(POOL).await.len() == left
     })
     .await;
-    assert!(seen.len() >= 3, "only {} positions were seen", seen.len());
+    assert!(seen.len() >= 2, "nothing was seen on the way");
     for (seq, shown) in &seen {
         let holds = ledger.holds(scene.name, Some(*seq)).await;
         assert_eq!(*shown, keys_of(&holds), "the pool as of {seq}");
