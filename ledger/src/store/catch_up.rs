@@ -124,7 +124,7 @@ async fn follow(
             .query(
                 "select e.seq, e.ip, e.step, e.hash, \
                  (extract(epoch from e.recorded_at) * 1000000)::bigint, p.body \
-                 from ipledger.events e join ipledger.payloads p using (space_id, seq) \
+                 from ipledger.events e left join ipledger.payloads p using (space_id, seq) \
                  where e.space_id = $1 and e.seq > $2 and e.seq <= $3 order by e.seq limit $4",
                 &[&id, &to_i64(known), &to_i64(head), &PAGE],
             )
@@ -144,8 +144,12 @@ async fn follow(
                 row: format!("space {id} seq {seq}"),
                 problem,
             };
-            let payload: Payload = serde_json::from_slice(row.get(5))
-                .map_err(|error| inconsistent(error.to_string()))?;
+            let Some(body) = row.get::<_, Option<&[u8]>>(5) else {
+                // It was moved away already; the tables have what it led to.
+                return Ok(Followed::Replaced);
+            };
+            let payload: Payload =
+                serde_json::from_slice(body).map_err(|error| inconsistent(error.to_string()))?;
             // Another space may have shown an earlier boot of the same node first.
             let boot = payload.token.map(|token| token.boot_id);
             if boot.is_some_and(|boot_id| !state.order.is_boot_known(boot_id)) {

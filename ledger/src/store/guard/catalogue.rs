@@ -89,7 +89,8 @@ pub(super) const MISSING_INDEX: Finding = Finding {
 pub(super) const ALTERED_ROUTINE: Finding = Finding {
     what: "function missing or not as it was made",
     sql: "select w.name from unnest('{append,append_and_commit,bury,event_hash,is_later,note,
-            note_calls,note_calls_and_commit,refuse_change,refuse_gap,refuse_overtaken,wake}'
+            note_calls,note_calls_and_commit,refuse_change,refuse_gap,refuse_needed,
+            refuse_overtaken,wake}'
             ::text[]) w (name)
         where not exists (select from pg_proc p where p.proname = w.name
             and p.pronamespace = to_regnamespace('ipledger') and strpos($1, p.prosrc) > 0
@@ -117,6 +118,7 @@ pub(super) const FINDINGS: &[Finding] = &[
                 ('events', 'events_append_only', 58, 'refuse_change', null),
                 ('events', 'events_gapless', 4, 'refuse_gap', null),
                 ('payloads', 'payloads_unchanged', 50, 'refuse_change', null),
+                ('payloads', 'payloads_needed', 11, 'refuse_needed', null),
                 ('addresses', 'addresses_overtaken', 19, 'refuse_overtaken',
                     'old.callISNOTNULLANDnew.seq<>old.seq'))
                 w (relation, name, type, function, condition)

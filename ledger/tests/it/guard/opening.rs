@@ -200,6 +200,10 @@ async fn a_trigger_that_is_off_or_another() {
             ),
             ("drop trigger events_gapless on events", "events_gapless"),
             (
+                "alter table payloads disable trigger payloads_needed",
+                "payloads_needed",
+            ),
+            (
                 "alter table addresses disable trigger addresses_overtaken",
                 "addresses_overtaken",
             ),
