@@ -21,7 +21,7 @@ use super::permission::{PermissionError, Permit, ProjectionMode};
 use super::render::render;
 use super::store::ObjectStore;
 use super::tell::{Teller, Told};
-use super::writer::{WriteError, Writer};
+use super::writer::{WriteError, Writer, read_error};
 use crate::clock::SharedClock;
 
 /// How long a long poll of the ledger waits.
@@ -360,6 +360,18 @@ impl Projector {
         metrics
             .lag_positions
             .set(i64::try_from(behind).unwrap_or(i64::MAX));
+    }
+}
+
+/// What a watch failed for, in the words of other requests.
+fn watch_error(error: watcher::Error) -> WriteError {
+    use watcher::Error::{InitialListFailed, WatchError, WatchFailed, WatchStartFailed};
+    match error {
+        InitialListFailed(error) | WatchStartFailed(error) | WatchFailed(error) => {
+            read_error(error)
+        }
+        WatchError(status) => read_error(kube::Error::Api(status)),
+        watcher::Error::NoResourceVersion => WriteError::NotDefined,
     }
 }
 

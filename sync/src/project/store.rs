@@ -124,3 +124,7 @@ fn is_later(new: &Stored, known: &Stored) -> bool {
         _ => new.resource_version != known.resource_version,
     }
 }
+
+#[cfg(test)]
+#[path = "store/tests.rs"]
+mod tests;

@@ -4,6 +4,7 @@
 
 mod consistency;
 mod cut_over;
+mod faults;
 mod import;
 mod incumbent;
 mod large;

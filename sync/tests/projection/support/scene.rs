@@ -15,7 +15,7 @@ use kube::api::PostParams;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 use serde_json::json;
-use test_cluster::{Cluster, shared};
+use test_cluster::{Cluster, FaultProxy, shared};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -94,12 +94,23 @@ impl<'c> Scene<'c> {
         self.project_with(ProjectionSettings { mode, ..settings })
     }
 
+    /// With a proxy before the API server.
+    pub(crate) async fn project_through(&self, proxy: &FaultProxy) -> World {
+        let access = proxy.access(&self.cluster.access());
+        let client = access.client().await.unwrap();
+        self.project_as(client, self.settings())
+    }
+
     pub(crate) fn project_with(&self, settings: ProjectionSettings) -> World {
+        self.project_as(self.admin.clone(), settings)
+    }
+
+    fn project_as(&self, kube: kube::Client, settings: ProjectionSettings) -> World {
         let metrics = ProjectionMetrics::default();
         let mut registry = Registry::default();
         metrics.register(&mut registry);
         let world = ProjectionWorld {
-            kube: self.admin.clone(),
+            kube,
             ledger: Arc::clone(&self.ledger.client),
             clock: Arc::new(clock()),
             metrics,
