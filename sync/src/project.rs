@@ -43,7 +43,7 @@ pub use permission::{
     PermissionError, ProjectionMode, Withheld, check_identity, cluster_state, kube_system_uid,
 };
 pub use plan::{Action, Cause, Guard, ObjectWrite, Plan, StoredObjects, plan};
-pub use reading::{HeldAddress, Reading, ReadingError, SpaceReading};
+pub use reading::{Assembly, HeldAddress, Reading, ReadingError, SpaceReading};
 pub use render::{
     Desired, DesiredObject, DesiredPool, DesiredReservation, Position, Unprojectable, render,
 };

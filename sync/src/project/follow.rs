@@ -5,12 +5,12 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use ipledger_client::asynchronous::{Client, EventFilter, HoldFilter};
-use ipledger_client::types::{Attachment, Event, Owner, SpaceHead};
+use ipledger_client::types::{Attachment, Event, Hold, Owner, SpaceHead};
 use ipledger_client::{Budget, ClientError};
 use ipnet::IpNet;
 use serde::Deserialize;
 
-use super::reading::{HeldAddress, Reading, ReadingError};
+use super::reading::{Assembly, HeldAddress, Reading, ReadingError};
 use crate::clock::SharedClock;
 
 /// How long a full reading may take: 100,000 holds are twenty pages.
@@ -92,14 +92,20 @@ impl Follower {
         ledger: &Client,
         heads: &[SpaceHead],
     ) -> Result<(), FollowError> {
-        if let Some(reading) = &self.reading
-            && let Some(steps) = steps(reading, heads)
-            && let Some(reading) = self.follow(ledger, reading.clone(), &steps).await?
+        let way = self
+            .reading
+            .as_ref()
+            .and_then(|reading| steps(reading, heads));
+        if let Some(way) = way
+            && self.follow(ledger, &way).await?
         {
-            self.reading = Some(reading);
             return Ok(());
         }
-        self.reading = Some(self.read_all(ledger, heads).await?);
+        let reading = self.read_all(ledger, heads).await?;
+        if let Some(before) = &self.reading {
+            reading.check_after(before)?;
+        }
+        self.reading = Some(reading);
         Ok(())
     }
 
@@ -107,40 +113,45 @@ impl Follower {
         let read_at = self.clock.now();
         let budget = Budget::within(PATIENCE);
         let spaces = ledger.spaces(budget).await?;
+        let mut assembly = Assembly::new(&self.cluster, spaces, read_at);
         let filter = HoldFilter {
             cluster: Some(self.cluster.clone()),
             ..HoldFilter::default()
         };
-        let read = ledger.holds(&filter, budget).await?;
-        let mut reading =
-            Reading::assemble(&self.cluster, &spaces, &read.as_of, read.holds, read_at)?;
+        let add = |hold: Hold| assembly.add(&hold);
+        let as_of = ledger.each_hold(&filter, budget, add).await?;
+        let mut reading = assembly.finish(&as_of)?;
         reading.epoch = heads.iter().map(|head| head.epoch).max();
         Ok(reading)
     }
 
-    /// Nothing if the events are not what they must be, or say more than who holds what.
+    /// `false` if the events are not what they must be, or say more than who holds what. The
+    /// reading has come as far as they could be followed.
     async fn follow(
-        &self,
+        &mut self,
         ledger: &Client,
-        mut reading: Reading,
         steps: &[(String, u64)],
-    ) -> Result<Option<Reading>, ClientError> {
+    ) -> Result<bool, ClientError> {
         let budget = Budget::within(PATIENCE);
-        let read_at = self.clock.now();
         for (space, after) in steps {
             let filter = EventFilter {
                 space: space.clone(),
                 after: *after,
                 address: None,
             };
-            for event in ledger.events(&filter, budget).await? {
-                if apply(&mut reading, &self.cluster, &event).is_none() {
-                    return Ok(None);
+            let read_at = self.clock.now();
+            let events = ledger.events(&filter, budget).await?;
+            let Some(reading) = &mut self.reading else {
+                return Ok(false);
+            };
+            for event in &events {
+                if apply(reading, &self.cluster, event).is_none() {
+                    return Ok(false);
                 }
             }
+            reading.read_at = read_at;
         }
-        reading.read_at = read_at;
-        Ok(Some(reading))
+        Ok(true)
     }
 }
 
@@ -161,7 +172,8 @@ fn steps(reading: &Reading, heads: &[SpaceHead]) -> Option<Vec<(String, u64)>> {
 }
 
 /// One event further. Nothing if it is not the next one of its space, cannot be understood, or is
-/// about something else than an address: spaces may have changed then.
+/// about something else than an address: spaces may have changed then. The reading is as before
+/// then.
 fn apply(reading: &mut Reading, cluster: &str, event: &Event) -> Option<()> {
     let space = reading.spaces.get_mut(&event.space)?;
     (event.seq == space.seq + 1 && reading.epoch == Some(event.epoch)).then_some(())?;
@@ -172,11 +184,13 @@ fn apply(reading: &mut Reading, cluster: &str, event: &Event) -> Option<()> {
         }
         "allocated" => {
             let allocated: Allocated = Allocated::deserialize(&event.payload).ok()?;
-            space.holds.remove(&address);
-            if allocated.attachment.cluster == cluster {
-                let held = held(allocated, event.seq, event.step?);
-                held.pool.contains(&address).then_some(())?;
+            let is_own = allocated.attachment.cluster == cluster;
+            let held = held(allocated, event.seq, event.step?);
+            held.pool.contains(&address).then_some(())?;
+            if is_own {
                 space.holds.insert(address, held);
+            } else {
+                space.holds.remove(&address);
             }
         }
         _ => return None,

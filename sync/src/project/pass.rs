@@ -74,9 +74,9 @@ impl Hands<'_> {
     ) -> Result<PassReport, PermissionError> {
         let mut rounds = Rounds::default();
         for _ in 0..MOST_ROUNDS {
-            let plan = self.plan(desired, &rounds);
+            let plan = self.plan(desired, &mut rounds);
             if plan.writes.is_empty() {
-                break;
+                return Ok(self.conclude(desired, rounds.report));
             }
             for writes in plan.writes.chunks(WRITES_PER_PERMISSION) {
                 if let Err(withheld) = permit.may_write(self.store.objects()).await? {
@@ -89,19 +89,18 @@ impl Hands<'_> {
                 break;
             }
         }
-        let left = plan(desired, self.store.objects(), |_| false);
-        rounds.report.differing = left.writes.len();
-        rounds.report.skipped = left.skipped.len();
-        self.store
-            .forget_unwanted(|key| desired.objects.contains_key(key));
+        self.plan(desired, &mut rounds);
         Ok(self.conclude(desired, rounds.report))
     }
 
-    fn plan<'d>(&mut self, desired: &'d Desired<'d>, rounds: &Rounds) -> Plan<'d> {
+    /// What is left to do, without what has failed already in this pass.
+    fn plan<'d>(&mut self, desired: &'d Desired<'d>, rounds: &mut Rounds) -> Plan<'d> {
         let store = &*self.store;
         let mut plan = plan(desired, store.objects(), |key| {
             store.written_uid(key).is_some()
         });
+        rounds.report.differing = plan.writes.len();
+        rounds.report.skipped = plan.skipped.len();
         plan.writes
             .retain(|write| !rounds.failed.contains(&write.key));
         for (key, why) in &plan.skipped {
@@ -234,6 +233,8 @@ impl Hands<'_> {
     }
 
     fn conclude(&mut self, desired: &Desired<'_>, report: PassReport) -> PassReport {
+        self.store
+            .forget_unwanted(|key| desired.objects.contains_key(key));
         let metrics = self.metrics;
         metrics.differences.set(count(report.differing));
         metrics.skipped.set(count(report.skipped));

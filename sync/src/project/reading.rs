@@ -57,6 +57,9 @@ pub enum ReadingError {
     /// A hold is in a space without a position, or one that is not listed.
     #[error("space {0} has a hold, but the list of spaces or of positions lacks it; read again")]
     UnknownSpace(String),
+    /// A space (name, position before, position now) went back without a new epoch.
+    #[error("space {0} is shown at {2} and was at {1} before; read again")]
+    WentBack(String, u64, u64),
 }
 
 impl ReadingError {
@@ -66,48 +69,87 @@ impl ReadingError {
         match self {
             ReadingError::Unreadable(..) => "unreadable_hold",
             ReadingError::UnknownSpace(_) => "unknown_space",
+            ReadingError::WentBack(..) => "went_back",
         }
     }
 }
 
-impl Reading {
-    /// Puts together all pages of one reading: `spaces` (read before the holds were), the positions
-    /// that every page showed, and the holds. Holds of other clusters are left out.
-    ///
-    /// # Errors
-    /// See [`ReadingError`]. Nothing is left out in silence, because what is not in a reading is
-    /// taken out of the objects.
-    pub fn assemble(
-        cluster: &str,
-        spaces: &[Space],
-        as_of: &BTreeMap<String, u64>,
-        holds: Vec<Hold>,
-        read_at: Timestamp,
-    ) -> Result<Reading, ReadingError> {
-        let mut read: BTreeMap<String, SpaceReading> = spaces
-            .iter()
-            .filter_map(|space| {
-                let seq = *as_of.get(&space.name)?;
-                Some((space.name.clone(), describe(cluster, space, spaces, seq)))
-            })
-            .collect();
-        for hold in holds {
-            if hold.attachment.cluster != cluster {
-                continue;
-            }
-            let (address, held) = held_address(&hold)?;
-            let Some(space) = read.get_mut(&hold.space) else {
-                return Err(ReadingError::UnknownSpace(hold.space));
-            };
-            space.holds.insert(address, held);
-        }
-        Ok(Reading {
-            spaces: read,
-            epoch: None,
+/// A reading in the making. Nothing is left out in silence, because what is not in a reading is
+/// taken out of the objects.
+#[derive(Debug)]
+pub struct Assembly {
+    cluster: String,
+    spaces: Vec<Space>,
+    holds: BTreeMap<String, BTreeMap<IpAddr, HeldAddress>>,
+    error: Option<ReadingError>,
+    read_at: Timestamp,
+}
+
+impl Assembly {
+    /// Begins with the list of spaces, which was read before the holds are.
+    #[must_use]
+    pub fn new(cluster: &str, spaces: Vec<Space>, read_at: Timestamp) -> Assembly {
+        Assembly {
+            cluster: cluster.to_owned(),
+            spaces,
+            holds: BTreeMap::new(),
+            error: None,
             read_at,
-        })
+        }
     }
 
+    /// Adds a hold. Those of other clusters are left out.
+    pub fn add(&mut self, hold: &Hold) {
+        if hold.attachment.cluster != self.cluster {
+            return;
+        }
+        match held_address(hold) {
+            Err(error) => self.error = self.error.take().or(Some(error)),
+            Ok((address, held)) => {
+                let space = match self.holds.get_mut(&hold.space) {
+                    Some(space) => space,
+                    None => self.holds.entry(hold.space.clone()).or_default(),
+                };
+                space.insert(address, held);
+            }
+        }
+    }
+
+    /// The reading, with the positions that every page of it showed.
+    ///
+    /// # Errors
+    /// See [`ReadingError`].
+    pub fn finish(mut self, as_of: &BTreeMap<String, u64>) -> Result<Reading, ReadingError> {
+        if let Some(error) = self.error {
+            return Err(error);
+        }
+        let mut spaces = BTreeMap::new();
+        for space in &self.spaces {
+            let Some(seq) = as_of.get(&space.name) else {
+                continue;
+            };
+            let holds = self.holds.remove(&space.name).unwrap_or_default();
+            let network_names = network_names(&self.cluster, space, &self.spaces);
+            let read = SpaceReading {
+                seq: *seq,
+                network_names,
+                private: space.private_cidr.is_some(),
+                holds,
+            };
+            spaces.insert(space.name.clone(), read);
+        }
+        if let Some(unknown) = self.holds.into_keys().next() {
+            return Err(ReadingError::UnknownSpace(unknown));
+        }
+        Ok(Reading {
+            spaces,
+            epoch: None,
+            read_at: self.read_at,
+        })
+    }
+}
+
+impl Reading {
     /// How many holds it has.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -120,6 +162,23 @@ impl Reading {
         self.spaces.values().all(|space| space.holds.is_empty())
     }
 
+    /// Checks that this reading is no older than another one of the same epoch.
+    ///
+    /// # Errors
+    /// [`ReadingError::WentBack`].
+    pub fn check_after(&self, before: &Reading) -> Result<(), ReadingError> {
+        if self.epoch != before.epoch {
+            return Ok(());
+        }
+        for (name, space) in &self.spaces {
+            let known = before.spaces.get(name).map_or(0, |space| space.seq);
+            if space.seq < known {
+                return Err(ReadingError::WentBack(name.clone(), known, space.seq));
+            }
+        }
+        Ok(())
+    }
+
     /// Positions by space.
     #[must_use]
     pub fn as_of(&self) -> BTreeMap<String, u64> {
@@ -130,25 +189,19 @@ impl Reading {
 
 /// The names that lead to a space are those of its members; to a private one, those of the space
 /// that it was split from.
-fn describe(cluster: &str, space: &Space, spaces: &[Space], seq: u64) -> SpaceReading {
-    let private = space.private_cidr.is_some();
-    let members = match space.name.rsplit_once('#').filter(|_| private) {
+fn network_names(cluster: &str, space: &Space, spaces: &[Space]) -> Vec<String> {
+    let is_private = space.private_cidr.is_some();
+    let members = match space.name.rsplit_once('#').filter(|_| is_private) {
         Some((parent, _)) => spaces.iter().find(|space| space.name == parent),
         None => Some(space),
     };
     let members = members.map_or(&[][..], |space| &space.members);
-    let mut network_names: Vec<String> = members
-        .iter()
-        .filter(|member| member.cluster == cluster)
+    let own = members.iter().filter(|member| member.cluster == cluster);
+    let mut names: Vec<String> = own
         .map(|member| member.network_name.clone().unwrap_or_default())
         .collect();
-    network_names.sort();
-    SpaceReading {
-        seq,
-        network_names,
-        private,
-        holds: BTreeMap::new(),
-    }
+    names.sort();
+    names
 }
 
 fn held_address(hold: &Hold) -> Result<(IpAddr, HeldAddress), ReadingError> {

@@ -200,7 +200,8 @@ impl Projector {
                 self.store.take(kind, &event)
             }
             Err(error) => {
-                self.world.metrics.failed("watch");
+                let error = watch_error(error);
+                self.world.metrics.failed(error.kind());
                 if self.told.is_news(&subject, &error.to_string()) {
                     tracing::warn!(
                         kind = kind.as_str(),

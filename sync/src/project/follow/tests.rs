@@ -136,3 +136,15 @@ fn spaces_are_followed_unless_history_is_another_one() {
     assert_eq!(positions_behind(Some(&reading()), &heads), 7);
     assert_eq!(positions_behind(None, &heads), 17);
 }
+
+#[test]
+fn a_reading_goes_back_only_with_a_new_epoch() {
+    let mut older = reading();
+    older.spaces.get_mut("prod").unwrap().seq = 9;
+    let error = older.check_after(&reading()).unwrap_err();
+    assert_eq!(error.kind(), "went_back");
+    reading().check_after(&older).unwrap();
+    reading().check_after(&reading()).unwrap();
+    older.epoch = Some(2);
+    older.check_after(&reading()).unwrap();
+}

@@ -2,7 +2,7 @@
 
 use ipledger_client::types::Hold;
 use ipledger_sync::project::{
-    Action, Desired, DesiredObject, HeldAddress, ObjectKey, Reading, ReadingError, StoredObjects,
+    Action, Desired, DesiredObject, HeldAddress, ObjectKey, ReadingError, StoredObjects,
     Unprojectable, address_at, plan, render, reservation_name_address,
 };
 use proptest::prelude::*;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use super::sample::{CONTAINER, any_reading, hold, outage, reading, space};
+use super::sample::{CONTAINER, any_reading, assemble, hold, outage, reading, space};
 
 /// The bodies that are applied to an empty cluster, by kind and name.
 fn bodies(desired: &Desired<'_>) -> BTreeMap<String, Value> {
@@ -104,7 +104,7 @@ fn which_objects_show_a_hold() {
         } else {
             &spaces
         };
-        let reading = reading(spaces, vec![hold("prod", name, pool, "10.0.0.5")]);
+        let reading = reading(spaces, &[hold("prod", name, pool, "10.0.0.5")]);
         let names = names(&render(&reading));
         let expected: Vec<String> = expected
             .into_iter()
@@ -121,7 +121,7 @@ fn holds_of_other_clusters_are_not_shown() {
         hold("east", "shared:vlan7", "10.0.0.0/24", "10.0.0.1"),
         hold("prod", "shared:vlan7", "10.0.0.0/24", "10.0.0.2"),
     ];
-    let reading = reading(&spaces, holds);
+    let reading = reading(&spaces, &holds);
     assert_eq!(reading.len(), 1);
     let bodies = bodies(&render(&reading));
     let allocations = bodies["IPPool 10.0.0.0-24"]["spec"]["allocations"].clone();
@@ -134,7 +134,7 @@ fn an_imported_hold_without_interface_and_pod() {
     let mut imported = hold("prod", "prod", "10.0.0.0/24", "10.0.0.5");
     imported.attachment.ifname = String::new();
     imported.owner = None;
-    let reading = reading(&[space("prod", &[("prod", "")], None)], vec![imported]);
+    let reading = reading(&[space("prod", &[("prod", "")], None)], &[imported]);
     let bodies = bodies(&render(&reading));
     let entry = &bodies["IPPool 10.0.0.0-24"]["spec"]["allocations"]["5"];
     assert_eq!(*entry, json!({ "id": CONTAINER, "podref": "" }));
@@ -159,7 +159,7 @@ fn what_no_object_can_show_stops_nothing() {
         hold("prod", "prod/Red", "10.0.0.0/24", "10.0.0.1"),
         elsewhere,
     ];
-    let reading = reading(&spaces, holds);
+    let reading = reading(&spaces, &holds);
     let desired = render(&reading);
     let mut kinds: Vec<&str> = desired
         .unprojectable
@@ -261,11 +261,8 @@ fn a_reading_that_does_not_fit_together_is_refused_whole() {
             },
         ),
     ];
-    let as_of = BTreeMap::from([("prod".to_owned(), 7)]);
     for (kind, bad) in cases {
-        let holds = vec![good(), bad];
-        let at = super::sample::read_at();
-        let error = Reading::assemble("prod", &spaces, &as_of, holds, at).unwrap_err();
+        let error = assemble(&spaces, &[good(), bad]).unwrap_err();
         assert_eq!(ReadingError::kind(&error), kind, "{error}");
     }
 }

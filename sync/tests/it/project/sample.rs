@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use ipledger_client::types::{Attachment, Hold, Owner, Space, SpaceMember};
-use ipledger_sync::project::{HeldAddress, Reading, SpaceReading};
+use ipledger_sync::project::{Assembly, HeldAddress, Reading, ReadingError, SpaceReading};
 use jiff::Timestamp;
 use proptest::prelude::*;
 
@@ -56,12 +56,19 @@ pub(super) fn hold(cluster: &str, space: &str, pool: &str, address: &str) -> Hol
     }
 }
 
-pub(super) fn reading(spaces: &[Space], holds: Vec<Hold>) -> Reading {
+pub(super) fn reading(spaces: &[Space], holds: &[Hold]) -> Reading {
+    assemble(spaces, holds).unwrap()
+}
+
+/// All pages of a reading, put together.
+pub(super) fn assemble(spaces: &[Space], holds: &[Hold]) -> Result<Reading, ReadingError> {
     let as_of = spaces
         .iter()
         .map(|space| (space.name.clone(), space.seq))
         .collect();
-    Reading::assemble("prod", spaces, &as_of, holds, read_at()).unwrap()
+    let mut assembly = Assembly::new("prod", spaces.to_vec(), read_at());
+    holds.iter().for_each(|hold| assembly.add(hold));
+    assembly.finish(&as_of)
 }
 
 /// The reading of scenario S1.
@@ -69,7 +76,7 @@ pub(super) fn outage() -> Reading {
     let spaces = [space("prod", &[("prod", "")], None)];
     reading(
         &spaces,
-        vec![hold("prod", "prod", "10.10.3.0/24", "10.10.3.30")],
+        &[hold("prod", "prod", "10.10.3.0/24", "10.10.3.30")],
     )
 }
 
