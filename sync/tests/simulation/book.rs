@@ -79,7 +79,10 @@ impl Book {
                 Verdict::Append(events, draft) => return self.append(&events, &draft, now_us),
                 Verdict::Answer(answer, _) => return (self.repeated(&answer), Vec::new()),
                 Verdict::Refuse(refusal, _) => return (Said::Refused(refusal), Vec::new()),
-                Verdict::Open(spaces) => spaces.into_iter().for_each(|space| self.open(space)),
+                Verdict::Open(spaces) => {
+                    assert!(!spaces.is_empty(), "memory is never behind");
+                    spaces.into_iter().for_each(|space| self.open(space));
+                }
                 Verdict::Bury(burial) => {
                     let tombstone = Tombstone {
                         token: burial.token,

@@ -1,97 +1,14 @@
-//! The right decision, and wrong ones that the simulation must catch.
+//! Wrong decisions, and wrong parts around a right one, that the simulation must catch.
 
 use std::collections::BTreeMap;
 
 use ipledger_sync::diff::{
-    Absence, ContainerState, ContainersGone, Evidence, Hold, HoldKey, NameList, Node, Observations,
-    Phase, PodGone, PodName, PodRead, Read, Settings, WaitReason, diff,
+    Absence, ContainerState, Hold, HoldKey, NameList, Node, Observations, Phase, PodName, PodRead,
+    Read, Settings,
 };
 use jiff::Timestamp;
 
-/// What a pass has when it decides.
-pub(crate) struct View {
-    pub(crate) holds: Vec<Hold>,
-    pub(crate) seen: Observations,
-    pub(crate) settings: Settings,
-    pub(crate) now: Timestamp,
-    /// The holds, read once more and in another order.
-    pub(crate) again: Vec<Hold>,
-    /// UID by name, as a cache of all pods has them.
-    pub(crate) cached: BTreeMap<PodName, String>,
-}
-
-/// What a pass sends and remembers.
-pub(crate) struct Decision {
-    pub(crate) releases: Vec<Freed>,
-    pub(crate) absences: BTreeMap<HoldKey, Absence>,
-    pub(crate) wants_second_look: bool,
-}
-
-/// A release on its way to the ledger.
-#[derive(Clone)]
-pub(crate) struct Freed {
-    pub(crate) key: HoldKey,
-    /// Whatever step the address has when it arrives.
-    pub(crate) any_step: bool,
-    pub(crate) evidence: Option<Box<Evidence>>,
-}
-
-/// How a mutant must fail.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fails {
-    Never,
-    Living,
-    Stuck,
-}
-
-/// The product, or what differs from it.
-pub(crate) struct Variant {
-    pub(crate) name: &'static str,
-    pub(crate) decide: fn(&View) -> Decision,
-    pub(crate) checks_identity: bool,
-    pub(crate) sends_tokens: bool,
-    pub(crate) fails: Fails,
-}
-
-impl Variant {
-    const fn wrong(name: &'static str, decide: fn(&View) -> Decision) -> Variant {
-        Variant {
-            name,
-            decide,
-            checks_identity: true,
-            sends_tokens: true,
-            fails: Fails::Living,
-        }
-    }
-
-    pub(crate) fn is_mutant(&self) -> bool {
-        self.fails != Fails::Never
-    }
-}
-
-pub(crate) static PRODUCT: Variant = Variant {
-    fails: Fails::Never,
-    ..Variant::wrong("the product", by_evidence)
-};
-
-fn by_evidence(view: &View) -> Decision {
-    decide(&view.holds, &view.seen, &view.settings, view.now)
-}
-
-fn decide(holds: &[Hold], seen: &Observations, settings: &Settings, now: Timestamp) -> Decision {
-    let corrections = diff(holds, seen, settings, now);
-    let is_look = |(_, reason): &(Timestamp, WaitReason)| *reason == WaitReason::SecondLook;
-    let freed = |evidence: Evidence| Freed {
-        key: evidence.hold.key.clone(),
-        any_step: false,
-        evidence: Some(Box::new(evidence)),
-    };
-    Decision {
-        wants_second_look: corrections.waiting.values().any(is_look),
-        releases: corrections.releases.into_iter().map(freed).collect(),
-        absences: corrections.absences,
-    }
-}
+use crate::variant::{Decision, Fails, Freed, Variant, View, by_evidence, decide};
 
 /// What the right rules make of other inputs.
 fn altered(
@@ -364,24 +281,3 @@ pub(crate) static MUTANTS: &[Variant] = &[
         })
     },
 ];
-
-pub(crate) fn gone_text(gone: PodGone) -> &'static str {
-    match gone {
-        PodGone::NotFound => "freed: not found",
-        PodGone::AnotherUid => "freed: another UID",
-        PodGone::CreatedAfterHold => "freed: created after the hold",
-        PodGone::Finished => "freed: finished",
-        PodGone::TerminatingOnOutOfService => "freed: terminating on a node out of service",
-    }
-}
-
-pub(crate) fn proof_text(proof: ContainersGone) -> &'static str {
-    match proof {
-        ContainersGone::Terminated => "proof: terminated",
-        ContainersGone::NodeHeartbeat => "proof: heartbeats",
-        ContainersGone::NodeDeleted => "proof: node deleted",
-        ContainersGone::NodeReplaced => "proof: node replaced",
-        ContainersGone::NodeOutOfService => "proof: node out of service",
-        ContainersGone::NodeUnreachable => "proof: node unreachable",
-    }
-}

@@ -1,8 +1,9 @@
 //! Sync's processes: what a pass reads and when, and what it sends. What it concludes is up to
-//! the [`Variant`](crate::mutants::Variant).
+//! the [`Variant`](crate::variant::Variant).
 
 mod pass;
 mod reads;
+mod releases;
 
 use std::collections::BTreeMap;
 

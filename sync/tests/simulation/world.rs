@@ -1,11 +1,18 @@
 //! Clusters, machines, pods and containers, the network between them and the ledger, and the
 //! passes of sync. One thread, virtual time, every choice from the seed.
 //!
-//! What operators and kubelets promise here, because the rules count on it: a kubelet that is
-//! connected stops a deleted pod within the grace; only machines that are off are deleted or
-//! tainted; where there is a time-out, machines that are cut off are off before it ends (or the
-//! operator accepts that they are not, see [`Timeout::Believed`]).
+//! What the world promises, because the rules count on it:
+//! - A kubelet that is connected stops a deleted pod within the grace.
+//! - Only machines that are off are deleted or tainted. Where there is a time-out, machines that are
+//!   cut off are off before it ends, or the operator accepts that they are not ([`Timeout`]).
+//! - Of a GET and a LIST that follow each other at most one is wrong.
+//! - The clocks of sync and of the API server differ by seconds. Others may jump by hours.
+//! - A runtime that passes no UID runs no static pods on that network, and one pod of a name at a
+//!   time.
+//! - No call is held up until the next boot of its node has spoken, if the ledger has applied
+//!   nothing of its own boot.
 
+mod build;
 mod chaos;
 mod heal;
 mod kubelet;
@@ -16,7 +23,6 @@ mod truth;
 
 use std::collections::BTreeMap;
 
-use ledger::command::{BindCluster, DeclareSpace};
 use ledger::model::{Actor, Provenance};
 use ledger::{Command, Refusal};
 
@@ -26,11 +32,11 @@ pub(crate) use truth::Broken;
 
 use crate::book::{Book, Place, Said};
 use crate::dice::Dice;
-use crate::mutants::{Freed, Variant};
 use crate::plan::{Plan, Timeout};
 use crate::syncer::{Pass, Syncer};
 use crate::tally::Tally;
 use crate::time::SECOND;
+use crate::variant::{Freed, Variant};
 
 pub(crate) struct Cluster {
     pub(crate) name: &'static str,
@@ -104,81 +110,6 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) fn new(seed: u64, variant: &'static Variant, with_log: bool) -> World {
-        let mut dice = Dice::new(seed);
-        let plan = Plan::draw(&mut dice);
-        let mut world = World {
-            now: 0,
-            dice,
-            plan,
-            variant,
-            book: Book::default(),
-            book_down_until: 0,
-            clusters: Vec::new(),
-            machines: Vec::new(),
-            slots: Vec::new(),
-            pods: Vec::new(),
-            sandboxes: Vec::new(),
-            calls: Vec::new(),
-            living: BTreeMap::new(),
-            healing: false,
-            patience: 0,
-            broken: None,
-            tally: Tally::default(),
-            log: with_log.then(Vec::new),
-            agenda: BTreeMap::new(),
-            scheduled: 0,
-        };
-        world.build();
-        world
-    }
-
-    fn build(&mut self) {
-        for name in ["east", "west"].into_iter().take(self.plan.clusters) {
-            let cluster = self.clusters.len();
-            let clock_ahead = self.dice.between(-2 * SECOND, 2 * SECOND);
-            self.clusters.push(Cluster {
-                name,
-                uid: format!("{name}-uid"),
-                clock_ahead,
-                denies_mirrors_until: 0,
-                syncer: Syncer::default(),
-            });
-            self.build_machines(cluster);
-            self.build_slots(cluster);
-            self.soon(0, 20 * SECOND, Event::Pass(cluster, 0, true));
-        }
-        self.declare();
-        self.at(20 * SECOND, Event::Chaos);
-        self.at(self.plan.heals_at, Event::Heal);
-    }
-
-    /// The clusters' names are bound, and a shared space is declared, before anything else.
-    fn declare(&mut self) {
-        if self.plan.shared {
-            let members = self.clusters.iter();
-            let members = members.map(|cluster| (cluster.name.to_owned(), String::new()));
-            self.book.execute(
-                &Command::DeclareSpace(Box::new(DeclareSpace {
-                    name: "shared:lan".to_owned(),
-                    members: members.collect(),
-                    provenance: provenance("operator"),
-                })),
-                0,
-            );
-        }
-        for cluster in &self.clusters {
-            self.book.execute(
-                &Command::BindCluster(Box::new(BindCluster {
-                    cluster: cluster.name.to_owned(),
-                    uid: cluster.uid.clone(),
-                    provenance: provenance("operator"),
-                })),
-                0,
-            );
-        }
-    }
-
     pub(crate) fn at(&mut self, time: i64, event: Event) {
         self.scheduled += 1;
         self.agenda.insert((time, self.scheduled), event);

@@ -103,69 +103,6 @@ pub(crate) struct Sandbox {
 }
 
 impl World {
-    pub(super) fn build_machines(&mut self, cluster: usize) {
-        // The last machine of some clusters has an old runtime.
-        let old = self.dice.percent(30);
-        for number in 1..=self.plan.machines {
-            let boot = self.new_boot();
-            let clock_ahead = if self.dice.percent(30) {
-                self.dice.between(-3_600, 3_600)
-            } else {
-                0
-            };
-            self.machines.push(Machine {
-                cluster,
-                name: format!("n{number}"),
-                node: Some(Node {
-                    uid: format!("{cluster}-n{number}-0"),
-                    is_out_of_service: false,
-                }),
-                is_on: true,
-                is_connected: true,
-                reaches_ledger: true,
-                boot,
-                booted_at: 0,
-                clock_ahead: clock_ahead * SECOND,
-                passes_uid: !(old && number == self.plan.machines),
-                queue: Vec::new(),
-                beats: Beats::new(),
-                silences: 0,
-            });
-        }
-    }
-
-    pub(super) fn build_slots(&mut self, cluster: usize) {
-        let first = self.machines.len() - self.plan.machines;
-        for number in 0..self.plan.slots {
-            let (drawn, on) = (
-                self.dice.below(10),
-                first + self.dice.below(self.plan.machines),
-            );
-            let kind = match drawn {
-                0 | 1 => Kind::Job,
-                // Without a UID nobody could tell that a pod is a static one.
-                2 if self.machines[on].passes_uid => Kind::Static(on),
-                _ => Kind::StatefulSet,
-            };
-            let drawn = self.dice.below(self.plan.capacity);
-            let fixed = if self.dice.percent(8) {
-                self.plan.addresses().nth(drawn)
-            } else {
-                None
-            };
-            self.slots.push(Slot {
-                cluster,
-                name: format!("web-{number}"),
-                kind,
-                is_wanted: true,
-                fixed,
-                object: None,
-                manifest: None,
-            });
-            self.soon(0, 15 * SECOND, Event::Create(self.slots.len() - 1));
-        }
-    }
-
     /// Drawn by the kernel at every start.
     pub(super) fn new_boot(&mut self) -> Uuid {
         let high = u128::from(self.dice.below(usize::MAX) as u64);

@@ -190,11 +190,13 @@ impl World {
             uid: machine.passes_uid.then(|| pod.uid.clone()),
         });
         let token = self.variant.sends_tokens.then_some(token);
+        let cluster_uid = Some(self.clusters[slot.cluster].uid.clone());
         let provenance = provenance("plugin");
         match verb {
             Verb::Del => Command::Release(Box::new(Release {
                 attachment,
                 owner,
+                cluster_uid,
                 token,
                 provenance,
             })),
@@ -206,7 +208,7 @@ impl World {
                 },
                 attachment,
                 owner,
-                cluster_uid: None,
+                cluster_uid,
                 token,
                 ranges: vec![self.plan.window.clone()],
                 ips: slot.fixed.into_iter().collect(),
