@@ -84,6 +84,8 @@ create table ipledger.tombstones (
     node text not null,
     expires_at timestamptz not null
 );
+-- Every new one takes the expired ones away, while every allocate waits.
+create index tombstones_expired on ipledger.tombstones (expires_at);
 
 -- Holds that one list of valid attachments (CNI GC) did not name. A second list frees them.
 create table ipledger.suspects (

@@ -20,7 +20,7 @@ pub use clusters::{
     ReleaseClusterResponse,
 };
 pub use events::{Event, EventPage};
-pub use garbage::{GarbageRequest, GarbageResponse, ValidAttachment};
+pub use garbage::{GarbageError, GarbageRequest, GarbageResponse, ValidAttachment};
 pub use holds::{Hold, HoldPage};
 pub use problem::{Holder, Problem, ProblemCode};
 pub use release::{

@@ -14,6 +14,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use ipledger_client::types::Attachment;
 use jiff::{SignedDuration, Timestamp};
 
 pub use deliver::{Delivery, Outcome, Reach, Report};
@@ -57,9 +58,10 @@ impl Queue {
         // Sorted by time, and never the name of another file: a process id may be taken twice,
         // in two namespaces.
         let unique = RandomState::new().build_hasher().finish();
+        let of = fingerprint(&release.request.attachment);
         let path = self
             .directory
-            .join(format!("{at_us:020}-{unique:016x}{SUFFIX}"));
+            .join(format!("{at_us:020}-{of}-{unique:016x}{SUFFIX}"));
         write_durably(&path, &release.encode())?;
         Ok(path)
     }
@@ -70,6 +72,18 @@ impl Queue {
     /// The directory cannot be read. One that does not exist is empty.
     pub fn names(&self, limit: usize) -> io::Result<Vec<String>> {
         list(&self.directory, SUFFIX, limit)
+    }
+
+    /// Names of the files that may be releases of this attachment, oldest first: their names say
+    /// so, and nothing is read.
+    ///
+    /// # Errors
+    /// The directory cannot be read. One that does not exist is empty.
+    pub fn names_of(&self, attachment: &Attachment) -> io::Result<Vec<String>> {
+        let of = format!("-{}-", fingerprint(attachment));
+        let mut names = self.names(usize::MAX)?;
+        names.retain(|name| name.contains(&of));
+        Ok(names)
     }
 
     /// Names of the files that were set aside.
@@ -126,6 +140,24 @@ impl Queue {
         sync_directory(&self.directory)?;
         Ok(path)
     }
+}
+
+/// Sixteen hexadecimal digits that are the same for the same attachment (FNV-1a of its parts, each
+/// followed by a zero byte).
+fn fingerprint(attachment: &Attachment) -> String {
+    let parts = [
+        &attachment.cluster,
+        &attachment.network,
+        &attachment.container_id,
+        &attachment.ifname,
+    ];
+    let bytes = parts
+        .into_iter()
+        .flat_map(|part| part.bytes().chain(std::iter::once(0)));
+    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    format!("{hash:016x}")
 }
 
 fn absent_is_fine(result: io::Result<()>) -> io::Result<()> {

@@ -18,7 +18,7 @@ use address::Window;
 use ipnet::IpNet;
 
 pub(crate) use allocate::timestamp;
-pub use apply::{apply, apply_recorded};
+pub use apply::{apply, apply_calls, apply_recorded};
 pub(crate) use apply::{
     apply_gate, bound_cluster, declared_members, parse_window, recorded_payload, remember_release,
 };
@@ -39,6 +39,8 @@ pub enum Verdict {
     Append(Vec<NewEvent>, Draft),
     /// Nothing to append; the answer holds as long as the heads do.
     Answer(Answer, Vec<SpaceIndex>),
+    /// The same call again, but later: nothing to append; its order token counts from now on.
+    Repeat(Box<Repeat>),
     /// Nothing to append; the refusal holds as long as the heads do.
     Refuse(Refusal, Vec<SpaceIndex>),
     /// Spaces must exist first; then decide again. None of them: they exist, and memory is behind.
@@ -128,6 +130,34 @@ pub struct Burial {
     /// Order of the DEL.
     pub token: Option<OrderToken>,
     /// Where the DEL came from: boots are counted per cluster and node.
+    pub cluster: String,
+    /// Node, or empty.
+    pub node: String,
+}
+
+/// See [`Verdict::Repeat`].
+#[derive(Debug)]
+pub struct Repeat {
+    /// What was answered before.
+    pub answer: Answer,
+    /// It holds as long as the heads of these do.
+    pub seen: Vec<SpaceIndex>,
+    /// What is to be noted before the answer is given.
+    pub calls: Vec<LaterCall>,
+}
+
+/// A repeated ADD that came later than the last call for a hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LaterCall {
+    /// Space of the hold.
+    pub space: SpaceIndex,
+    /// Its address.
+    pub ip: IpAddr,
+    /// Its even step.
+    pub step: u32,
+    /// Order of the repeat.
+    pub token: OrderToken,
+    /// Where the repeat came from: boots are counted per cluster and node.
     pub cluster: String,
     /// Node, or empty.
     pub node: String,

@@ -32,7 +32,7 @@ pub use command::Command;
 pub use error::Error;
 pub use refusal::Refusal;
 pub use store::{
-    Changes, Checked, ClusterReleased, ClusterRow, Event, EventQuery, GarbageList, GarbageResult,
-    Hold, HoldPage, HoldQuery, Ledger, Migrated, ReleaseCluster, SpaceRow, StoreConfig, Wakeup,
-    Wakeups, check, migrate, set_app_password,
+    Changes, Checked, ClusterReleased, ClusterRow, Event, EventQuery, GarbageFailure, GarbageList,
+    GarbageResult, Hold, HoldPage, HoldQuery, Ledger, Migrated, ReleaseCluster, SpaceRow,
+    StoreConfig, Wakeup, Wakeups, check, migrate, set_app_password,
 };

@@ -107,6 +107,24 @@ impl State {
         slot
     }
 
+    /// Give a hold the order token of its last call. Undone by `roll_back`.
+    pub fn set_stamp(
+        &mut self,
+        space: SpaceIndex,
+        ip: std::net::IpAddr,
+        step: u32,
+        stamp: Option<Stamp>,
+    ) {
+        let record = self.record_of(space, ip).copied();
+        if let Some(record) = record.filter(|record| record.step == step) {
+            self.put(Record {
+                boot: stamp.map(|stamp| stamp.boot),
+                boottime_ns: stamp.map_or(0, |stamp| stamp.boottime_ns),
+                ..record
+            });
+        }
+    }
+
     /// How many changes wait for their commit.
     #[must_use]
     pub fn pending_changes(&self) -> usize {

@@ -5,6 +5,7 @@
 
 mod append;
 mod batch;
+mod calls;
 mod catch_up;
 mod clusters;
 mod connection;
@@ -20,7 +21,7 @@ mod wake;
 mod watch;
 
 pub use clusters::{ClusterReleased, ReleaseCluster};
-pub use garbage::{GarbageList, GarbageResult};
+pub use garbage::{GarbageFailure, GarbageList, GarbageResult};
 pub use guard::{Checked, check};
 pub use ledger::{Ledger, StoreConfig};
 pub use migrate::{Migrated, migrate, set_app_password};

@@ -6,28 +6,53 @@ use std::sync::OnceLock;
 
 use anyhow::{Context, Result, ensure};
 
+/// What a node and its service need.
+const SERVICE: &[&str] = &["ipledger", "ipledger-api"];
+/// What a whole cluster needs.
+const CLUSTER: &[&str] = &["ipledger", "ipledger-api", "ipledger-sync"];
+
 /// The directory with `ipledger` and `ipledger-api` of the profile that this code was built
-/// with. Built now if one is missing or older than its sources, so that one test by name works
-/// on a clean clone.
+/// with. A program that has them beside it uses them as they are: under sudo there may be no
+/// cargo. For a test they are built now if one is missing or older than its sources, so that one
+/// test by name works on a clean clone.
 pub fn directory() -> Result<&'static Path> {
     static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    match BUILT.get_or_init(|| build().map_err(|error| format!("{error:#}"))) {
+    once(&BUILT, SERVICE)
+}
+
+/// The same with `ipledger-sync`.
+pub fn directory_with_sync() -> Result<&'static Path> {
+    static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    once(&BUILT, CLUSTER)
+}
+
+fn once(
+    built: &'static OnceLock<Result<PathBuf, String>>,
+    programs: &[&str],
+) -> Result<&'static Path> {
+    match built.get_or_init(|| find(programs).map_err(|error| format!("{error:#}"))) {
         Ok(directory) => Ok(directory),
         Err(text) => anyhow::bail!("{text}"),
     }
 }
 
-fn build() -> Result<PathBuf> {
+fn find(programs: &[&str]) -> Result<PathBuf> {
     let own = std::env::current_exe().context("where this program is")?;
     // target/<profile>/deps/it-…, target/<profile>/demo
-    let directory = own
-        .ancestors()
-        .skip(1)
-        .find(|directory| !directory.ends_with("deps"))
-        .context("the target directory")?
-        .to_owned();
+    let beside = own.parent().context("the target directory")?;
+    if beside.ends_with("deps") {
+        return build(beside.parent().context("the target directory")?, programs);
+    }
+    if programs.iter().all(|name| beside.join(name).is_file()) {
+        return Ok(beside.to_owned());
+    }
+    build(beside, programs)
+}
+
+fn build(directory: &Path, programs: &[&str]) -> Result<PathBuf> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["build", "--quiet", "-p", "ipledger", "-p", "ipledger-api"]);
+    cargo.args(["build", "--quiet"]);
+    cargo.args(programs.iter().flat_map(|name| ["-p", name]));
     if directory.ends_with("release") {
         cargo.arg("--release");
     }
@@ -47,5 +72,5 @@ fn build() -> Result<PathBuf> {
         status.success(),
         "cargo build of the binaries under test failed: {status}"
     );
-    Ok(directory)
+    Ok(directory.to_owned())
 }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use ipledger_client::blocking::{ApiAddress, Budget, Client};
+use rustix::process::{Pid, Signal};
 use serde_json::Value;
 
 /// How long a start may take, with `initdb`, migrations and a slow disk.
@@ -79,7 +80,10 @@ impl Service {
         let Some(mut child) = self.child.take() else {
             return Ok(());
         };
-        signal(&child, "TERM")?;
+        if let Err(error) = terminate(&child) {
+            self.child = Some(child);
+            return Err(error);
+        }
         let deadline = Instant::now() + START;
         while child.try_wait()?.is_none() {
             ensure!(
@@ -154,11 +158,9 @@ impl Drop for Service {
     }
 }
 
-fn signal(child: &Child, signal: &str) -> Result<()> {
-    let status = Command::new("kill")
-        .args([&format!("-{signal}"), &child.id().to_string()])
-        .status()
-        .context("kill")?;
-    ensure!(status.success(), "kill -{signal} {} failed", child.id());
-    Ok(())
+/// Without a program for it: there may be no PATH to find one.
+fn terminate(child: &Child) -> Result<()> {
+    let pid = Pid::from_child(child);
+    rustix::process::kill_process(pid, Signal::TERM)
+        .with_context(|| format!("SIGTERM to process {}", child.id()))
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::{Extension, Json};
-use ipledger_client::types::{GarbageRequest, GarbageResponse};
-use ledger::GarbageList;
+use ipledger_client::types::{GarbageError, GarbageRequest, GarbageResponse};
+use ledger::{GarbageFailure, GarbageList};
 
 use crate::app::App;
 use crate::check;
@@ -14,11 +14,16 @@ use crate::input::JsonBody;
 use crate::openapi::problems::GarbageProblems;
 use crate::problem::{Failure, Keys};
 
+/// How many failures an answer tells.
+const SHOWN: usize = 10;
+
 /// Collect garbage
 ///
 /// A list of the attachments that are valid on one node, in one boot, on one network. What it
 /// does not name becomes suspect; a second list at least a grace later (60 s unless the service
-/// is set otherwise) frees it. Holds that are younger than the call are left alone.
+/// is set otherwise) frees it. Holds that are younger than the call are left alone. A hold that
+/// cannot be freed does not keep the others: the answer counts what was done, and says what was
+/// not.
 #[utoipa::path(
     post, path = "/v1/gc", operation_id = "collect_garbage", tag = "holds",
     request_body = GarbageRequest,
@@ -38,8 +43,18 @@ pub(super) async fn collect(
         Ok(result) => Ok(Json(GarbageResponse {
             released: result.released,
             suspect: result.suspect,
+            failed: u32::try_from(result.failed.len()).unwrap_or(u32::MAX),
+            errors: result.failed.into_iter().take(SHOWN).map(shown).collect(),
         })),
         Err(error) => Err(app.explain(error, Keys::default()).await),
+    }
+}
+
+fn shown(failure: GarbageFailure) -> GarbageError {
+    GarbageError {
+        about: failure.about,
+        code: failure.kind.to_owned(),
+        detail: failure.reason,
     }
 }
 

@@ -46,4 +46,30 @@ pub struct GarbageResponse {
     pub released: u32,
     /// Holds that are suspect since this call or an earlier one.
     pub suspect: u32,
+    /// How much could not be done; the rest was.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub failed: u32,
+    /// Why, for the first ten.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<GarbageError>,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+/// A part of a garbage collection that failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct GarbageError {
+    /// The hold (address, space and step), or `suspects` for the notes that the next list needs.
+    pub about: String,
+    /// One of the codes of a problem.
+    pub code: String,
+    /// Why.
+    pub detail: String,
 }

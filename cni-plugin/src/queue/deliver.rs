@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use ipledger_client::blocking::{Budget, Client, ClientError, io_error_text};
-use ipledger_client::types::{Problem, ProblemCode};
+use ipledger_client::types::{Attachment, Problem, ProblemCode};
 use rustix::fs::{FlockOperation, flock};
 
 use super::{Queue, QueuedRelease};
@@ -53,6 +53,15 @@ impl Report {
             .count()
     }
 
+    /// Why the first of those that wait on does so.
+    #[must_use]
+    pub fn first_reason(&self) -> Option<&str> {
+        self.outcomes.iter().find_map(|(_, outcome)| match outcome {
+            Outcome::Away(reason) | Outcome::Stays(reason) => Some(reason.as_str()),
+            Outcome::Delivered | Outcome::SetAside(..) => None,
+        })
+    }
+
     /// How many wait on.
     #[must_use]
     pub fn remaining(&self) -> usize {
@@ -96,15 +105,46 @@ impl Queue {
         {
             return Ok(report);
         }
+        self.deliver_these(
+            pick(names, delivery.files),
+            reach,
+            delivery.budget,
+            &mut report,
+        );
+        Ok(report)
+    }
+
+    /// Delivers every release of this attachment, whoever else is delivering.
+    ///
+    /// # Errors
+    /// The directory cannot be read.
+    pub fn deliver_own(
+        &self,
+        attachment: &Attachment,
+        reach: &dyn Reach,
+        budget: Budget,
+    ) -> io::Result<Report> {
+        let mut report = Report::default();
+        self.deliver_these(self.names_of(attachment)?, reach, budget, &mut report);
+        Ok(report)
+    }
+
+    fn deliver_these(
+        &self,
+        names: Vec<String>,
+        reach: &dyn Reach,
+        budget: Budget,
+        report: &mut Report,
+    ) {
         let mut away: Vec<Vec<String>> = Vec::new();
-        for name in pick(names, delivery.files) {
-            if delivery.budget.left().is_zero() {
-                break;
-            }
-            let outcome = self.deliver_one(&name, reach, delivery.budget, &mut away);
+        for name in names {
+            let outcome = if budget.left().is_zero() {
+                Outcome::Away("there was no time left for it".to_owned())
+            } else {
+                self.deliver_one(&name, reach, budget, &mut away)
+            };
             report.outcomes.push((name, outcome));
         }
-        Ok(report)
     }
 
     fn deliver_one(

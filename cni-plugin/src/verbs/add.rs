@@ -96,12 +96,26 @@ fn allocate(
 ) -> Result<AllocateResponse, CniError> {
     let client = prepared.client()?;
     let budget = prepared.budget(UNLIMITED);
+    settle_own(prepared, budget)?;
     prepared.deliver_a_few();
     let mut answer = client.allocate(request, budget);
     if answer.as_ref().is_err_and(may_wait_for_a_release) && deliver_all(prepared, budget) > 0 {
         answer = client.allocate(request, budget);
     }
     answer.map_err(|error| refused(prepared, definition, client, error))
+}
+
+/// An earlier DEL of this very attachment that waits here comes first: the addresses that the ADD
+/// is told must not be freed by it afterwards.
+fn settle_own(prepared: &Prepared<'_>, budget: Budget) -> Result<(), CniError> {
+    let report = prepared.deliver_own(budget.at_most(budget.left() / 2));
+    match report.first_reason() {
+        None => Ok(()),
+        Some(reason) => Err(CniError::new(
+            Code::TryAgainLater,
+            format!("a release of this attachment waits on this node and comes first: {reason}"),
+        )),
+    }
 }
 
 fn may_wait_for_a_release(error: &ClientError) -> bool {

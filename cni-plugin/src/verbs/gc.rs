@@ -57,6 +57,15 @@ pub(super) fn run<'a>(session: &'a Session<'a>, stdin: &[u8]) -> Result<Done<'a>
     session
         .log
         .note(format_args!("{released} released, {suspect} suspect"));
+    if answer.failed > 0 {
+        let first = answer.errors.first();
+        let first = first.map_or_else(String::new, |e| format!("; {}: {}", e.about, e.detail));
+        let failed = answer.failed;
+        return Err(CniError::new(
+            Code::TryAgainLater,
+            format!("{failed} parts of the garbage collection failed, the rest is done{first}"),
+        ));
+    }
     Ok(Done::silently())
 }
 

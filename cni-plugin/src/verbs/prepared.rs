@@ -1,3 +1,4 @@
+use std::io;
 use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
@@ -168,7 +169,16 @@ impl<'a> Prepared<'a> {
 
     /// Delivers some of what waits, and says what became of it.
     pub(super) fn deliver(&self, delivery: Delivery) -> Report {
-        let report = self.queue.deliver(self, delivery).unwrap_or_else(|error| {
+        self.told(self.queue.deliver(self, delivery))
+    }
+
+    /// Delivers every release of this very attachment, and says what became of it.
+    pub(super) fn deliver_own(&self, budget: Budget) -> Report {
+        self.told(self.queue.deliver_own(&self.attachment(), self, budget))
+    }
+
+    fn told(&self, report: io::Result<Report>) -> Report {
+        let report = report.unwrap_or_else(|error| {
             let directory = self.queue.directory().display();
             self.session.log.warn(format_args!(
                 "queue {directory} cannot be read: {}",

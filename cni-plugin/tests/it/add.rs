@@ -365,6 +365,7 @@ fn a_full_pool_delivers_the_whole_queue_and_asks_once_more() {
         kindly(request)
     });
     let add = Plugin::new("ADD", &api.url()).variable("IPLEDGER_QUEUE_DIR", away.queue());
+    let add = add.variable("CNI_CONTAINERID", "another");
     assert_eq!(add.run().status, 0);
     assert_eq!(api.bodies("/v1/allocate").len(), 2);
     assert!(away.queued().is_empty());

@@ -3,7 +3,7 @@
 use ipledger_client::types::ProblemCode;
 use serde_json::{Value, json};
 
-use crate::api::{Api, kind_api, nobody, problem};
+use crate::api::{Api, Reply, kind_api, nobody, problem};
 use crate::plugin::{Plugin, strict, with, with_ipam};
 
 const VALID: &str = "cni.dev/valid-attachments";
@@ -63,6 +63,25 @@ fn g2_errors_are_reported() {
     let hasty =
         json!({ VALID: [], "ipam": with_ipam(strict(), json!({ "timeout_seconds": 1 }))["ipam"] });
     assert_eq!(plugin(&nobody(), hasty).run().code(), 11);
+}
+
+#[test]
+fn g2_a_pass_that_failed_in_part_is_reported_with_what_was_done() {
+    let api = Api::start(|_, _| {
+        let error = json!({ "about": "10.0.0.1 of prod, step 0", "code": "outcome_unknown",
+            "detail": "the connection was lost" });
+        let answer = json!({ "released": 3, "suspect": 1, "failed": 2, "errors": [error] });
+        Reply::Json(200, answer)
+    });
+    let answer = plugin(&api.url(), json!({ VALID: [] })).run();
+    let (code, message) = answer.failure();
+    assert_eq!(code, 11);
+    assert_eq!(
+        message,
+        "2 parts of the garbage collection failed, the rest is done; \
+         10.0.0.1 of prod, step 0: the connection was lost"
+    );
+    assert_eq!(answer.stderr, "ipledger GC: 3 released, 1 suspect\n");
 }
 
 #[test]
@@ -135,4 +154,46 @@ fn g8_a_list_without_its_place_in_time_is_not_sent() {
     let message = "the boot id of the node cannot be read, so the list cannot be dated";
     assert_eq!(failure, (5, message.to_owned()));
     assert!(api.bodies("/v1/gc").is_empty());
+}
+
+#[test]
+fn g3_no_namespace_is_looked_at() {
+    let api = kind_api();
+    let list = json!({ VALID: [entry("a", "net1")] });
+    for netns in ["/var/run/netns/never-was", ""] {
+        let call = plugin(&api.url(), list.clone()).variable("CNI_NETNS", netns);
+        call.run().assert_silent_success();
+    }
+    assert_eq!(api.bodies("/v1/gc").len(), 2);
+}
+
+/// Multus and the main plugins do not forward GC for secondary networks: an agent of the node
+/// builds the list and calls the plugin with the definition, as it would be called by a chain.
+#[test]
+fn g7_an_agent_can_call_it_with_nothing_but_the_definition() {
+    let api = kind_api();
+    let mut call = plugin(&api.url(), json!({ VALID: [] }));
+    call.variables
+        .retain(|name, _| ["CNI_COMMAND", "IPLEDGER_API_URL", "NODENAME"].contains(&name.as_str()));
+    let call = call.variable("IPLEDGER_QUEUE_DIR", std::env::temp_dir().join("none-here"));
+    let call = call.variable("CNI_PATH", "/opt/cni/bin");
+    call.run().assert_silent_success();
+    assert_eq!(api.bodies("/v1/gc")[0]["valid"], json!([]));
+}
+
+/// libcni sends DELs first: one that waits here goes before the list.
+#[test]
+fn g9_releases_that_wait_go_before_the_list() {
+    let away = Plugin::new("DEL", &nobody());
+    let hasty = with_ipam(strict(), json!({ "timeout_seconds": 1 }));
+    let away = away.definition(&hasty);
+    away.run().assert_silent_success();
+    assert_eq!(away.queued().len(), 1);
+    let api = kind_api();
+    let call = plugin(&api.url(), json!({ VALID: [] }));
+    let call = call.variable("IPLEDGER_QUEUE_DIR", away.queue());
+    call.run().assert_silent_success();
+    let lines: Vec<_> = api.requests().into_iter().map(|r| r.line).collect();
+    assert_eq!(lines, ["POST /v1/release", "POST /v1/gc"]);
+    assert!(away.queued().is_empty());
 }

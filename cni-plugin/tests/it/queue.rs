@@ -135,6 +135,47 @@ fn a_queue_that_cannot_be_delivered_does_not_slow_down_an_add() {
     assert_eq!(waiting.queued().len(), 9, "nothing is lost");
 }
 
+/// The sandbox of [`Plugin::new`].
+const OWN: &str = "c0ffee";
+
+#[test]
+fn an_add_delivers_the_releases_of_its_own_attachment_before_it_asks() {
+    // More than a few others are older.
+    let mut names: Vec<_> = (0..9).map(|number| format!("s{number}")).collect();
+    names.push(OWN.to_owned());
+    let names: Vec<_> = names.iter().map(String::as_str).collect();
+    let waiting = node_with_queue(&nobody(), &names);
+    let api = kind_api();
+    let plugin = Plugin::new("ADD", &api.url());
+    let plugin = plugin.variable("IPLEDGER_QUEUE_DIR", waiting.queue());
+    assert_eq!(plugin.run().status, 0);
+    let first = &api.requests()[0];
+    assert_eq!(first.line, "POST /v1/release");
+    assert_eq!(first.body["attachment"]["container_id"], OWN);
+}
+
+#[test]
+fn an_add_whose_own_release_cannot_be_delivered_is_to_be_tried_again() {
+    let waiting = node_with_queue(&nobody(), &["other", OWN]);
+    let api = Api::start(|_, request| {
+        if request.line == "POST /v1/release" {
+            problem(ProblemCode::Internal)
+        } else {
+            kindly(request)
+        }
+    });
+    let plugin = Plugin::new("ADD", &api.url());
+    let plugin = plugin.variable("IPLEDGER_QUEUE_DIR", waiting.queue());
+    let (code, message) = plugin.run().failure();
+    assert_eq!(code, 11, "{message}");
+    assert!(message.contains("comes first: "), "{message}");
+    assert!(api.bodies("/v1/allocate").is_empty(), "nothing was asked");
+    assert_eq!(waiting.queued().len(), 2, "nothing is lost");
+    // Another interface of the same sandbox is another attachment.
+    let other = plugin.variable("CNI_IFNAME", "net2");
+    assert_eq!(other.run().status, 0);
+}
+
 #[test]
 fn with_the_api_still_away_everything_stays() {
     let plugin = node_with_queue(&nobody(), &["a", "b"]);

@@ -2,7 +2,7 @@ use std::fmt::Write as _;
 
 use super::choose::{self, Choice, Chooser};
 use super::resolve::{Place, resolve};
-use super::{Change, Draft, HoldChange, NewEvent, Verdict, cluster, gate};
+use super::{Change, Draft, HoldChange, LaterCall, NewEvent, Repeat, Verdict, cluster, gate};
 use crate::answer::{Allocated, AllocatedAddress, Answer, Receipt};
 use crate::command::Allocate;
 use crate::event::encoding::{Key, fingerprint_of, hex};
@@ -89,13 +89,45 @@ fn repeat(state: &State, request: &Allocate, key: Key, content: u64) -> Result<(
         return Err(Verdict::Refuse(refusal, seen));
     }
     let addresses = held.iter().map(|record| held_address(state, record));
-    let answer = Allocated {
+    let answer = Answer::Allocated(Allocated {
         addresses: addresses.collect(),
         repeated: true,
         dry_run: request.dry_run,
         epoch: state.epoch,
+    });
+    let calls = later_calls(state, request, &held);
+    Err(if calls.is_empty() {
+        Verdict::Answer(answer, seen)
+    } else {
+        Verdict::Repeat(Box::new(Repeat {
+            answer,
+            seen,
+            calls,
+        }))
+    })
+}
+
+/// The holds that a repeat came later for than any call before it: a DEL that began in between
+/// and is still on its way ends none of them.
+fn later_calls(state: &State, request: &Allocate, held: &[Record]) -> Vec<LaterCall> {
+    let Some(token) = request.token.filter(|_| !request.dry_run) else {
+        return Vec::new();
     };
-    Err(Verdict::Answer(Answer::Allocated(answer), seen))
+    let stamp = state.order.stamp(&token);
+    let owner = request.owner.as_ref();
+    held.iter()
+        .filter(|record| record.stamp().is_none_or(|last| last < stamp))
+        .map(|record| LaterCall {
+            space: record.space,
+            ip: record.ip(),
+            step: record.step,
+            token,
+            cluster: request.attachment.cluster.clone(),
+            node: owner
+                .and_then(|owner| owner.node.clone())
+                .unwrap_or_default(),
+        })
+        .collect()
 }
 
 fn held_address(state: &State, record: &Record) -> AllocatedAddress {

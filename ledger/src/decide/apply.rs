@@ -2,7 +2,7 @@ use std::net::IpAddr;
 
 use address::Window;
 
-use super::{Change, HoldChange, NewEvent};
+use super::{Change, HoldChange, LaterCall, NewEvent};
 use crate::event::encoding::Key;
 use crate::event::{Kind, Payload, WindowRecord};
 use crate::model::Attachment;
@@ -19,6 +19,19 @@ pub fn apply(state: &mut State, events: &[NewEvent], now_us: i64) -> Vec<u64> {
             seq
         })
         .collect()
+}
+
+/// Take repeats into the state: their order tokens are the last ones of their holds. Undone by
+/// `State::roll_back`.
+pub fn apply_calls(state: &mut State, calls: &[LaterCall]) {
+    for call in calls {
+        let boot = state.see_boot(call.token.boot_id);
+        let stamp = Stamp {
+            boot,
+            boottime_ns: call.token.boottime_ns,
+        };
+        state.set_stamp(call.space, call.ip, call.step, Some(stamp));
+    }
 }
 
 /// Take an event of another writer into the state. The error names what does not fit.

@@ -1,4 +1,4 @@
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::num::NonZeroU32;
 
 use uuid::Uuid;
@@ -59,6 +59,8 @@ pub struct Order {
     /// Every `remember`, by its time: which of them may be forgotten.
     recent_queue: VecDeque<(i64, Key)>,
     tombstones: HashMap<Key, Tombstone>,
+    /// The same by their ends, in microseconds.
+    ends: BTreeSet<(i64, Key)>,
 }
 
 impl Order {
@@ -137,6 +139,12 @@ impl Order {
         {
             self.forget_first();
         }
+        while let Some(&(expires_us, key)) = self.ends.first()
+            && expires_us <= now_us
+        {
+            self.ends.pop_first();
+            self.tombstones.remove(&key);
+        }
     }
 
     /// Forget the oldest beyond the bound.
@@ -172,11 +180,21 @@ impl Order {
     /// Replace what is known of tombstones by what the database has.
     pub fn set_tombstones(&mut self, all: impl IntoIterator<Item = (Key, Tombstone)>) {
         self.tombstones = all.into_iter().collect();
+        let ends = self.tombstones.iter();
+        self.ends = ends.map(|(&key, of)| (of.expires_us, key)).collect();
     }
 
     /// Learn of one tombstone.
     pub fn bury(&mut self, key: Key, tombstone: Tombstone) {
+        self.unbury(key);
         self.tombstones.insert(key, tombstone);
+        self.ends.insert((tombstone.expires_us, key));
+    }
+
+    /// How many tombstones memory has.
+    #[must_use]
+    pub fn tombstones(&self) -> usize {
+        self.tombstones.len()
     }
 
     /// The tombstone of an attachment, if it still counts.
@@ -196,6 +214,49 @@ impl Order {
 
     /// An allocate that came after the DEL took the tombstone away.
     pub fn unbury(&mut self, key: Key) {
-        self.tombstones.remove(&key);
+        if let Some(tombstone) = self.tombstones.remove(&key) {
+            self.ends.remove(&(tombstone.expires_us, key));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn until(expires_us: i64) -> Tombstone {
+        Tombstone {
+            token: None,
+            expires_us,
+        }
+    }
+
+    #[test]
+    fn tombstones_that_expired_leave_the_memory() {
+        let mut order = Order::default();
+        for number in 0..100_000 {
+            let now_us = i64::try_from(number).expect("small") * 1_000;
+            order.forget_before(now_us);
+            order.bury(number, until(now_us + 600_000));
+            assert!(order.tombstones() <= 600, "{}", order.tombstones());
+        }
+        order.forget_before(i64::MAX);
+        assert_eq!((order.tombstones(), order.ends.len()), (0, 0));
+    }
+
+    #[test]
+    fn a_tombstone_that_was_renewed_stays() {
+        let mut order = Order::default();
+        order.bury(1, until(100));
+        order.bury(1, until(200));
+        order.bury(2, until(100));
+        order.unbury(2);
+        order.bury(3, until(300));
+        order.forget_before(150);
+        assert_eq!(order.tombstone(1, 150), Some(until(200)));
+        order.set_tombstones([(4, until(400))]);
+        order.forget_before(350);
+        assert_eq!(order.tombstone(4, 350), Some(until(400)));
+        assert_eq!((order.tombstones(), order.ends.len()), (1, 1));
     }
 }

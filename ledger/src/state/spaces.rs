@@ -20,6 +20,8 @@ pub struct Space {
     pub recorded_at_us: i64,
     /// Hash of the last event that was seen in the database, and its position.
     pub anchor: (u64, [u8; 32]),
+    /// How many repeats moved an order token here, as far as they were read.
+    pub calls: u64,
     /// The space it was split from, and its one CIDR.
     pub private: Option<(SpaceIndex, IpNet)>,
     v4: RunSet,
@@ -58,6 +60,7 @@ impl Spaces {
             seq: 0,
             recorded_at_us: 0,
             anchor: (0, [0; 32]),
+            calls: 0,
             private,
             v4: RunSet::default(),
             v6: RunSet::default(),
@@ -172,6 +175,11 @@ impl Spaces {
     /// Remember the hash at a position, to notice a history that was replaced.
     pub fn set_anchor(&mut self, space: SpaceIndex, seq: u64, hash: [u8; 32]) {
         self.all[space.0 as usize].anchor = (seq, hash);
+    }
+
+    /// Remember how far the repeats were read.
+    pub fn set_calls(&mut self, space: SpaceIndex, calls: u64) {
+        self.all[space.0 as usize].calls = calls;
     }
 
     pub(super) fn set_time(&mut self, space: SpaceIndex, at_us: i64) {

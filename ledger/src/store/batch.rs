@@ -1,9 +1,10 @@
 //! One batch: decide all, append once, answer each.
 
-mod bury;
 mod finish;
 mod land;
 mod notes;
+mod open;
+mod owed;
 mod retry;
 
 use std::collections::HashMap;
@@ -15,9 +16,12 @@ use super::connection::{Connection, classify, describe, is_lost};
 use super::lane::{Flights, Lane, Pending};
 use super::load;
 use crate::answer::Answer;
-use crate::decide::{Burial, Draft, NewEvent, OpenSpace, Verdict, apply, decide};
+use crate::decide::{
+    Burial, Draft, LaterCall, NewEvent, OpenSpace, Repeat, Verdict, apply, apply_calls, decide,
+};
 use crate::error::Error;
-use crate::state::SpaceIndex;
+use crate::state::{SpaceIndex, Stamp};
+use owed::Owed;
 
 /// What was decided for one request of a batch, while the call is on its way.
 enum Decided {
@@ -31,6 +35,8 @@ enum Decided {
     Answers(Answer),
     Refuses(crate::refusal::Refusal),
     Buries(Burial),
+    /// A repeat, and the order tokens that its holds had before.
+    Repeats(Answer, Vec<LaterCall>, Vec<Option<Stamp>>),
 }
 
 /// A batch that was decided and applied to memory.
@@ -62,8 +68,8 @@ enum Prepared {
 
 /// What became of an attempt.
 enum Attempt {
-    /// Every request has its answer, but these must leave a tombstone.
-    Done(Vec<(Pending, Burial)>),
+    /// Every request has its answer, but these must write something first.
+    Done(Vec<(Pending, Owed)>),
     /// Decide again, after this was done or learned.
     Again(Vec<Pending>),
     /// The batch failed as a whole: something in it is refused by the database.
@@ -165,6 +171,17 @@ impl Lane {
                     self.note_heads(&mut before, spaces);
                     decided.push(Decided::Refuses(refusal));
                 }
+                Verdict::Repeat(repeat) => {
+                    let Repeat {
+                        answer,
+                        seen,
+                        calls,
+                    } = *repeat;
+                    self.note_heads(&mut before, seen);
+                    let stamps = calls.iter().map(|call| self.stamp_of(call)).collect();
+                    apply_calls(&mut self.state, &calls);
+                    decided.push(Decided::Repeats(answer, calls, stamps));
+                }
                 Verdict::Bury(burial) => decided.push(Decided::Buries(burial)),
                 Verdict::Open(open) => {
                     self.state.roll_back_to(base);
@@ -193,6 +210,10 @@ impl Lane {
             },
             append,
         )))
+    }
+
+    fn stamp_of(&self, call: &LaterCall) -> Option<Stamp> {
+        self.state.record_of(call.space, call.ip)?.stamp()
     }
 
     fn note_heads(

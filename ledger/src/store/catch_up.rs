@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use tokio_postgres::Client;
 
 use super::append::{to_hash, to_i64, to_u32, to_u64};
+use super::calls;
 use super::connection::classify;
 use super::load;
 use crate::decide::apply_recorded;
@@ -32,13 +33,13 @@ pub(super) async fn catch_up(client: &Client, state: &mut State) -> Result<Follo
     let mut heads = read_heads(client).await?;
     if heads
         .iter()
-        .any(|(id, _)| state.spaces.index_of_id(*id).is_none())
+        .any(|(id, _, _)| state.spaces.index_of_id(*id).is_none())
     {
         load::spaces(client, &mut state.spaces).await?;
         heads = read_heads(client).await?;
     }
     let mut epoch_may_have_begun = false;
-    for (id, seq) in heads {
+    for (id, seq, calls) in heads {
         let Some(space) = state.spaces.index_of_id(id) else {
             continue;
         };
@@ -51,6 +52,9 @@ pub(super) async fn catch_up(client: &Client, state: &mut State) -> Result<Follo
                 return Ok(Followed::Replaced);
             }
             epoch_may_have_begun = true;
+        }
+        if calls > state.spaces.get(space).calls {
+            calls::follow(client, state, space).await?;
         }
     }
     if epoch_may_have_begun {
@@ -93,12 +97,16 @@ async fn stored_hash(client: &Client, id: i32, seq: u64) -> Result<Option<[u8; 3
     Ok(row.map(|row| to_hash(row.get(0))))
 }
 
-async fn read_heads(client: &Client) -> Result<Vec<(i32, u64)>, Error> {
+/// Every space: key, position, and number of repeats that moved an order token.
+async fn read_heads(client: &Client) -> Result<Vec<(i32, u64, u64)>, Error> {
     let rows = client
-        .query("select id, seq from ipledger.spaces order by id", &[])
+        .query(
+            "select id, seq, calls from ipledger.spaces order by id",
+            &[],
+        )
         .await
         .map_err(|e| classify(&e))?;
-    let head = |row: &tokio_postgres::Row| (row.get(0), to_u64(row.get(1)));
+    let head = |row: &tokio_postgres::Row| (row.get(0), to_u64(row.get(1)), to_u64(row.get(2)));
     Ok(rows.iter().map(head).collect())
 }
 
@@ -116,7 +124,7 @@ async fn follow(
             .query(
                 "select e.seq, e.ip, e.step, e.hash, \
                  (extract(epoch from e.recorded_at) * 1000000)::bigint, p.body \
-                 from ipledger.events e join ipledger.payloads p using (space_id, seq) \
+                 from ipledger.events e left join ipledger.payloads p using (space_id, seq) \
                  where e.space_id = $1 and e.seq > $2 and e.seq <= $3 order by e.seq limit $4",
                 &[&id, &to_i64(known), &to_i64(head), &PAGE],
             )
@@ -136,8 +144,12 @@ async fn follow(
                 row: format!("space {id} seq {seq}"),
                 problem,
             };
-            let payload: Payload = serde_json::from_slice(row.get(5))
-                .map_err(|error| inconsistent(error.to_string()))?;
+            let Some(body) = row.get::<_, Option<&[u8]>>(5) else {
+                // It was moved away already; the tables have what it led to.
+                return Ok(Followed::Replaced);
+            };
+            let payload: Payload =
+                serde_json::from_slice(body).map_err(|error| inconsistent(error.to_string()))?;
             // Another space may have shown an earlier boot of the same node first.
             let boot = payload.token.map(|token| token.boot_id);
             if boot.is_some_and(|boot_id| !state.order.is_boot_known(boot_id)) {

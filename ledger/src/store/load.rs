@@ -7,15 +7,14 @@ use std::net::IpAddr;
 use futures_util::TryStreamExt;
 use ipnet::IpNet;
 use tokio_postgres::{Client, Row};
-use uuid::Uuid;
 
 use super::append::{to_hash, to_u32, to_u64};
+use super::calls::last_token;
 use super::connection::classify;
 use crate::decide::{apply_gate, parse_window, recorded_payload};
 use crate::error::Error;
 use crate::event::WindowRecord;
 use crate::event::encoding::Key;
-use crate::model::OrderToken;
 use crate::state::{Class, Order, Record, Spaces, State, Tombstone};
 
 /// The whole state, as of one moment. Memory grows with the addresses ever used, not with the
@@ -100,7 +99,7 @@ pub(super) async fn spaces(client: &Client, spaces: &mut Spaces) -> Result<(), E
 async fn heads(client: &Client, state: &mut State) -> Result<(), Error> {
     let rows = client
         .query(
-            "select id, seq, hash, (extract(epoch from recorded_at) * 1000000)::bigint \
+            "select id, seq, hash, (extract(epoch from recorded_at) * 1000000)::bigint, calls \
              from ipledger.spaces",
             &[],
         )
@@ -111,6 +110,7 @@ async fn heads(client: &Client, state: &mut State) -> Result<(), Error> {
             let seq = to_u64(row.get(1));
             state.advance(space, seq, row.get::<_, Option<i64>>(3).unwrap_or(0));
             state.spaces.set_anchor(space, seq, to_hash(row.get(2)));
+            state.spaces.set_calls(space, to_u64(row.get(4)));
         }
     }
     Ok(())
@@ -171,7 +171,7 @@ pub(super) async fn tombstones(client: &Client, order: &mut Order) -> Result<(),
         .map_err(|e| classify(&e))?;
     let all = rows.iter().map(|row| {
         let tombstone = Tombstone {
-            token: token(row.get(1), row.get(2)),
+            token: last_token((row.get(1), row.get(2)), (None, None)),
             expires_us: row.get(3),
         };
         (to_key(row.get(0)), tombstone)
@@ -208,7 +208,8 @@ async fn addresses(client: &Client, state: &mut State) -> Result<(), Error> {
         .query_raw(
             "select space_id, ip, step, seq, (extract(epoch from recorded_at) * 1000000)::bigint, \
              pool::text, allocated_seq, attachment, owner, position, boot_id, boottime_ns, \
-             content, cooldown_seconds from ipledger.addresses",
+             content, cooldown_seconds, called_boot_id, called_boottime_ns \
+             from ipledger.addresses",
             no_parameters,
         )
         .await
@@ -247,7 +248,8 @@ fn record(state: &mut State, row: &Row, now_us: i64) -> Result<Record, Error> {
         _ if at_us + i64::from(cooldown_seconds) * 1_000_000 > now_us => Class::Cooling,
         _ => Class::Free,
     };
-    let token = token(row.get(10), row.get(11));
+    let (called, allocated) = ((row.get(14), row.get(15)), (row.get(10), row.get(11)));
+    let token = last_token(called, allocated);
     let boot = token.map(|token| state.order.add_boot(token.boot_id, true));
     Ok(Record {
         number: address::to_number(ip),
@@ -279,13 +281,6 @@ pub(super) async fn database_time(client: &Client) -> Result<i64, Error> {
         .await
         .map_err(|e| classify(&e))?;
     Ok(row.get(0))
-}
-
-fn token(boot_id: Option<Uuid>, boottime_ns: Option<i64>) -> Option<OrderToken> {
-    Some(OrderToken {
-        boot_id: boot_id?,
-        boottime_ns: to_u64(boottime_ns?),
-    })
 }
 
 /// The database's columns hold 16 bytes; a shorter one would match nothing.

@@ -1,5 +1,6 @@
 //! Processes that stop, connections that break, servers that go away: answers stay truthful.
 
+mod flights;
 mod killed;
 mod load;
 mod neighbours;

@@ -5,6 +5,7 @@ pub(crate) mod call;
 pub(crate) mod chain;
 mod contention;
 mod crowd;
+mod dropped;
 mod migrating;
 mod opening;
 mod plans;

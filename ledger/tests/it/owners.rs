@@ -1,10 +1,12 @@
 //! Who owns an address: every situation that the design names, through a real ledger.
 
+mod again;
 mod boots;
 mod clusters;
 mod cooldown;
 mod exhausted;
 mod fixed;
+mod garbage;
 mod imported;
 mod order;
 mod pods;

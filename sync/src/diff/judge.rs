@@ -238,10 +238,8 @@ impl<'a> Case<'a> {
 
     /// For a whole grace after the absence was seen, without a gap.
     fn is_heard(&self, node: &Node, absent_since: Timestamp) -> bool {
-        node.heartbeats.as_ref().is_some_and(|heartbeats| {
-            let from = heartbeats.unbroken_since.max(absent_since);
-            heartbeats.later_than >= after(from, self.settings.grace_seconds)
-        })
+        let heartbeats = node.heartbeats.as_ref();
+        heartbeats.is_some_and(|heard| heard.cover(absent_since, self.settings.grace_seconds))
     }
 
     /// When the time-out of a node that is unreachable ends.

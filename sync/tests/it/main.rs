@@ -2,6 +2,9 @@
 #![cfg(test)]
 
 mod case;
+mod crd;
+mod import;
 mod monotone;
 mod pass;
+mod project;
 mod table;

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use jiff::Timestamp;
-use ledger::decide::{Change, Draft, NewEvent, OpenSpace, Verdict, apply, apply_recorded, decide};
+use ledger::decide::{
+    Change, Draft, NewEvent, OpenSpace, Verdict, apply, apply_calls, apply_recorded, decide,
+};
 use ledger::event::Payload;
 use ledger::event::encoding::Key;
 use ledger::model::{Attachment, Owner};
@@ -78,6 +80,10 @@ impl Book {
             match decide(&self.state, command, now_us) {
                 Verdict::Append(events, draft) => return self.append(&events, &draft, now_us),
                 Verdict::Answer(answer, _) => return (self.repeated(&answer), Vec::new()),
+                Verdict::Repeat(repeat) => {
+                    apply_calls(&mut self.state, &repeat.calls);
+                    return (self.repeated(&repeat.answer), Vec::new());
+                }
                 Verdict::Refuse(refusal, _) => return (Said::Refused(refusal), Vec::new()),
                 Verdict::Open(spaces) => {
                     assert!(!spaces.is_empty(), "memory is never behind");

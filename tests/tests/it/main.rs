@@ -1,7 +1,9 @@
 //! End to end: the real parts together. One binary, so that it is linked once.
 
+mod demo;
 mod docker;
 mod limits;
+mod outage;
 mod scenario;
 
 use std::io::Write as _;

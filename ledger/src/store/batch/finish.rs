@@ -1,14 +1,15 @@
 use std::collections::HashMap;
 
 use super::super::lane::{Lane, Pending};
+use super::owed::{Noted, Owed};
 use super::{Decided, Flight, answer};
 use crate::answer::{
     Allocated, AllocatedAddress, Answer, HoldReleased, ImportOutcome, Imported, Receipt, Released,
     ReleasedAddress,
 };
-use crate::decide::{Burial, Draft, NewEvent, timestamp};
+use crate::decide::{Draft, LaterCall, NewEvent, timestamp};
 use crate::error::Error;
-use crate::state::SpaceIndex;
+use crate::state::{SpaceIndex, Stamp};
 
 /// A batch that is in the ledger.
 struct Done<'a> {
@@ -20,13 +21,13 @@ struct Done<'a> {
 }
 
 impl Flight {
-    /// Answer every request; give back the releases that found nothing.
+    /// Answer every request; give back those that must write something first.
     pub(super) fn reply(
         self,
         times: &HashMap<SpaceIndex, i64>,
         epoch: u32,
         lane: &Lane,
-    ) -> Vec<(Pending, Burial)> {
+    ) -> Vec<(Pending, Owed)> {
         let Flight {
             batch,
             decided,
@@ -41,10 +42,14 @@ impl Flight {
             epoch,
             lane,
         };
-        let mut burials = Vec::new();
+        let mut owed = Vec::new();
         for (pending, decided) in batch.into_iter().zip(decided) {
             match decided {
-                Decided::Buries(burial) => burials.push((pending, burial)),
+                Decided::Buries(burial) => owed.push((pending, Owed::Tombstone(burial))),
+                Decided::Repeats(given, calls, before) => {
+                    let noted = done.noted(calls, before);
+                    owed.push((pending, Owed::Repeat(done.exact(given), noted)));
+                }
                 Decided::Refuses(refusal) => answer(pending, Err(Error::Refused(refusal))),
                 Decided::Answers(given) => answer(pending, Ok(done.exact(given))),
                 Decided::Appends {
@@ -56,7 +61,25 @@ impl Flight {
                 }
             }
         }
-        burials
+        owed
+    }
+
+    /// Answer those whose events are in the ledger, and give back the rest: it was decided on
+    /// what an earlier flight was to leave, and that did not come to be.
+    pub(super) fn reply_appended(
+        mut self,
+        times: &HashMap<SpaceIndex, i64>,
+        epoch: u32,
+        lane: &Lane,
+    ) -> Vec<Pending> {
+        let is_appended = |decided: &Decided| matches!(decided, Decided::Appends { .. });
+        let (appended, rest): (Vec<_>, Vec<_>) = std::mem::take(&mut self.batch)
+            .into_iter()
+            .zip(std::mem::take(&mut self.decided))
+            .partition(|(_, decided)| is_appended(decided));
+        (self.batch, self.decided) = appended.into_iter().unzip();
+        self.reply(times, epoch, lane);
+        rest.into_iter().map(|(pending, _)| pending).collect()
     }
 }
 
@@ -68,6 +91,15 @@ impl Done<'_> {
             seq: *seq,
             recorded_at: timestamp(self.times.get(&event.space).copied().unwrap_or(0)),
         }
+    }
+
+    fn noted(&self, calls: Vec<LaterCall>, before: Vec<Option<Stamp>>) -> Vec<Noted> {
+        let with_id = |(call, before): (LaterCall, Option<Stamp>)| Noted {
+            space_id: self.lane.state.spaces.get(call.space).id,
+            call,
+            before,
+        };
+        calls.into_iter().zip(before).map(with_id).collect()
     }
 
     fn name(&self, space: SpaceIndex) -> String {

@@ -6,8 +6,8 @@ use futures_util::StreamExt as _;
 
 use super::super::append::{Appended, Head};
 use super::super::lane::{Flights, Lane, Pending};
+use super::owed::Owed;
 use super::{Attempt, Failure, Flight, Landing};
-use crate::decide::Burial;
 use crate::state::SpaceIndex;
 
 /// A flight that is not in the ledger, and what the database said.
@@ -15,11 +15,11 @@ type Missed = (Flight, Result<Appended, Failure>);
 
 impl Lane {
     /// A landing whose batch is in the ledger: memory is made exact and every request answered;
-    /// gives the releases that found nothing. Any other is given back.
+    /// gives those that must write something first. Any other is given back.
     pub(super) fn take_in(
         &mut self,
         landing: Landing,
-    ) -> Result<Vec<(Pending, Burial)>, Box<Missed>> {
+    ) -> Result<Vec<(Pending, Owed)>, Box<Missed>> {
         self.count(&landing);
         let Landing {
             flight,
@@ -39,16 +39,16 @@ impl Lane {
     /// heads that never came to be: take all back and go on one by one.
     pub(in super::super) async fn land(&mut self, landing: Landing, flights: &mut Flights) {
         let (flight, sent) = match self.take_in(landing) {
-            Ok(burials) if burials.is_empty() => return,
-            Ok(burials) => {
+            Ok(owed) if owed.is_empty() => return,
+            Ok(owed) => {
                 self.land_all(flights).await;
-                let alive = self.bury_all(burials).await;
-                return self.serve(alive, None).await;
+                let again = self.settle_owed(owed).await;
+                return self.serve(again, None).await;
             }
             Err(failed) => *failed,
         };
         let mut failed = vec![(flight, sent)];
-        let mut burials = Vec::new();
+        let mut again = Vec::new();
         while let Some(landing) = flights.next().await {
             self.count(&landing);
             let Landing { flight, sent, .. } = landing;
@@ -56,7 +56,7 @@ impl Lane {
                 // It touched other spaces: it is in the ledger, and memory follows the stream.
                 Ok(Appended::Yes { heads, epoch }) => {
                     let times = self.times(&heads);
-                    burials.extend(flight.reply(&times, epoch, self));
+                    again.extend(flight.reply_appended(&times, epoch, self));
                 }
                 sent => failed.push((flight, sent)),
             }
@@ -72,8 +72,8 @@ impl Lane {
                 Attempt::Lost(batch, reason) => self.serve(batch, Some(reason)).await,
             }
         }
-        let alive = self.bury_all(burials).await;
-        self.serve(alive, None).await;
+        self.follow_or_warn().await;
+        self.serve(again, None).await;
     }
 
     pub(super) async fn land_all(&mut self, flights: &mut Flights) {

@@ -69,8 +69,8 @@ impl Lane {
                 continue;
             }
             match self.attempt(batch).await {
-                Attempt::Done(burials) => {
-                    batch = self.bury_all(burials).await;
+                Attempt::Done(owed) => {
+                    batch = self.settle_owed(owed).await;
                 }
                 Attempt::Again(left) => {
                     batch = left;
@@ -123,7 +123,7 @@ impl Lane {
                 let (flight, append) = *ready;
                 let landing = fly(connection, flight, append).await;
                 match self.take_in(landing) {
-                    Ok(burials) => Attempt::Done(burials),
+                    Ok(owed) => Attempt::Done(owed),
                     Err(missed) => {
                         let (flight, sent) = *missed;
                         self.state.roll_back();

@@ -88,11 +88,13 @@ pub(super) const MISSING_INDEX: Finding = Finding {
 /// Offenders against `$1`, the text of all migrations.
 pub(super) const ALTERED_ROUTINE: Finding = Finding {
     what: "function missing or not as it was made",
-    sql: "select w.name from unnest('{append,append_and_commit,bury,event_hash,note,refuse_change,
-            refuse_gap,wake}'::text[]) w (name)
+    sql: "select w.name from unnest('{append,append_and_commit,bury,event_hash,is_later,note,
+            note_calls,note_calls_and_commit,refuse_change,refuse_gap,refuse_needed,
+            refuse_overtaken,wake}'
+            ::text[]) w (name)
         where not exists (select from pg_proc p where p.proname = w.name
             and p.pronamespace = to_regnamespace('ipledger') and strpos($1, p.prosrc) > 0
-            and (p.proname not in ('append', 'wake')
+            and (p.proname not in ('append', 'note_calls', 'wake')
                 or p.prosecdef and 'search_path=pg_catalog' = any (p.proconfig)))
         union select p.proname::text from pg_proc p
         where p.pronamespace = to_regnamespace('ipledger') and strpos($1, p.prosrc) = 0",
@@ -113,13 +115,19 @@ pub(super) const FINDINGS: &[Finding] = &[
         what: "trigger missing, altered or not always enabled",
         // The bits of a type: 1 row, 2 before, 4 insert, 8 delete, 16 update, 32 truncate.
         sql: "select w.name from (values
-                ('events', 'events_append_only', 58, 'refuse_change'),
-                ('events', 'events_gapless', 4, 'refuse_gap'),
-                ('payloads', 'payloads_unchanged', 50, 'refuse_change'))
-                w (relation, name, type, function)
+                ('events', 'events_append_only', 58, 'refuse_change', null),
+                ('events', 'events_gapless', 4, 'refuse_gap', null),
+                ('payloads', 'payloads_unchanged', 50, 'refuse_change', null),
+                ('payloads', 'payloads_needed', 11, 'refuse_needed', null),
+                ('addresses', 'addresses_overtaken', 19, 'refuse_overtaken',
+                    'old.callISNOTNULLANDnew.seq<>old.seq'))
+                w (relation, name, type, function, condition)
             where not exists (select from pg_trigger t join pg_proc p on p.oid = t.tgfoid
                 where t.tgrelid = to_regclass('ipledger.' || w.relation) and t.tgname = w.name
-                    and t.tgenabled = 'A' and t.tgtype = w.type and t.tgqual is null
+                    and t.tgenabled = 'A' and t.tgtype = w.type
+                    and (t.tgqual is null) = (w.condition is null)
+                    and (w.condition is null or regexp_replace(pg_get_triggerdef(t.oid),
+                        '[\\s()]', '', 'g') like '%WHEN' || w.condition || 'EXECUTE%')
                     and p.pronamespace = to_regnamespace('ipledger') and p.proname = w.function)",
     },
     Finding {
@@ -193,7 +201,8 @@ pub(super) const FINDINGS: &[Finding] = &[
             cross join lateral aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
             left join pg_roles r on r.oid = a.grantee
             where p.pronamespace = to_regnamespace('ipledger') and a.grantee <> p.proowner
-                and not (p.proname in ('append', 'append_and_commit', 'wake')
+                and not (p.proname in ('append', 'append_and_commit', 'note_calls',
+                        'note_calls_and_commit', 'wake')
                     and r.rolname is not distinct from current_database() || '_app')",
     },
 ];

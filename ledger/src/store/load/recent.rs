@@ -1,15 +1,17 @@
 //! Calls of the last minutes: a delayed ADD that they overtook must find them.
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 
 use tokio_postgres::{Client, Row};
 
 use super::super::append::{to_i64, to_u64};
+use super::super::calls;
 use super::super::connection::classify;
 use crate::decide::{recorded_payload, remember_release};
 use crate::error::Error;
 use crate::event::Payload;
-use crate::state::{Order, State};
+use crate::state::{Order, Record, State};
 
 /// How many events before the head are looked through; as many calls as memory keeps.
 const REACH: u64 = 131_072;
@@ -41,7 +43,7 @@ async fn page(
 ) -> Result<Option<u64>, Error> {
     let rows = client
         .query(
-            "select e.seq, (extract(epoch from e.recorded_at) * 1000000)::bigint, p.body \
+            "select e.seq, (extract(epoch from e.recorded_at) * 1000000)::bigint, p.body, e.ip \
              from ipledger.events e join ipledger.payloads p using (space_id, seq) \
              where e.space_id = $1 and e.seq > $2 and p.kind = 'released' \
                and e.recorded_at > clock_timestamp() - $3::bigint * interval '1 microsecond' \
@@ -59,9 +61,26 @@ async fn page(
         let allocated = payload.ends_seq.and_then(|seq| ended.get(&seq));
         remember_release(state, payload, allocated, *at_us);
     }
+    for row in &rows {
+        remember_repeat(state, id, to_u64(row.get(0)), row.get(3));
+    }
     // Nothing here is ever rolled back, so the journal need not grow.
     state.commit();
     Ok(rows.last().map(|row: &Row| to_u64(row.get(0))))
+}
+
+/// A repeat moved the order token of the hold that ended: it stands in the row of the address,
+/// which has had no other holder since.
+fn remember_repeat(state: &mut State, space_id: i32, seq: u64, ip: Option<IpAddr>) {
+    let place = state.spaces.index_of_id(space_id).zip(ip);
+    let Some((space, ip)) = place else { return };
+    let record = state.record_of(space, ip);
+    if let Some(stamp) = record
+        .filter(|record| record.seq == seq)
+        .and_then(Record::stamp)
+    {
+        calls::remember(state, space, ip, stamp);
+    }
 }
 
 /// The allocate events that these releases ended, by position.

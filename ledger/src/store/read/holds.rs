@@ -3,8 +3,8 @@ use std::net::IpAddr;
 
 use ipnet::IpNet;
 use jiff::Timestamp;
-use sqlx::Row as _;
 use sqlx::postgres::PgRow;
+use sqlx::{Row as _, ValueRef as _};
 
 use super::super::ledger::Ledger;
 use super::rows;
@@ -92,13 +92,15 @@ const PAGE_SQL: &str = "
          where a.seq > $2 and e.space_id = a.space_id and e.ip = a.ip and e.seq <= $2
          order by e.step desc limit 1)
     ) x
-    join ipledger.payloads p on p.space_id = a.space_id and p.seq = x.seq
+    left join ipledger.payloads p on p.space_id = a.space_id and p.seq = x.seq
     cross join lateral (
         select case when a.seq > $2 then convert_from(p.body, 'UTF8')::jsonb end as old
     ) o
     where a.space_id = $1 and x.step % 2 = 0
         and ($3::inet is null or a.ip > $3) and ($4::inet is null or a.ip = $4)
-        and ($5::text is null or $5 = coalesce(o.old #>> '{attachment,cluster}', a.cluster))
+        -- Whose it was is not here any more: told, and not left out.
+        and (p.body is null
+        or ($5::text is null or $5 = coalesce(o.old #>> '{attachment,cluster}', a.cluster))
         and ($6::text is null or $6 = coalesce(o.old #>> '{attachment,network}', a.network))
         and ($7::text is null or $7 = case when o.old is null then a.namespace
             else o.old #>> '{owner,namespace}' end)
@@ -109,14 +111,15 @@ const PAGE_SQL: &str = "
         and ($10::text is null or $10 = case when o.old is null then a.node
             else o.old #>> '{owner,node}' end)
         and ($11::text is null
-            or $11 = coalesce(o.old #>> '{attachment,container_id}', a.container_id))
+            or $11 = coalesce(o.old #>> '{attachment,container_id}', a.container_id)))
     order by a.ip limit $12";
 
 impl Ledger {
     /// Holds now or as of a position, a page at a time.
     ///
     /// # Errors
-    /// [`Refusal::NoSuchSpace`]; [`Error::Unavailable`] without a database.
+    /// [`Refusal::NoSuchSpace`]; [`Refusal::Invalid`] if the payloads of that time were moved
+    /// away; [`Error::Unavailable`] without a database.
     pub async fn holds(&self, query: &HoldQuery) -> Result<HoldPage, Error> {
         let as_of = self.reading(query).await?;
         let limit = query.limit as usize;
@@ -186,6 +189,14 @@ impl Ledger {
             .bind(i64::try_from(limit).unwrap_or(i64::MAX))
             .fetch_all(&self.reads)
             .await?;
+        let is_gone = |row: &PgRow| row.try_get_raw("body").is_ok_and(|body| body.is_null());
+        if found.iter().any(is_gone) {
+            return Err(Error::Refused(Refusal::Invalid {
+                key: "as_of".to_owned(),
+                value: seq.to_string(),
+                problem: "is older than the payloads that are kept here".to_owned(),
+            }));
+        }
         found.iter().map(|row| hold(space, row)).collect()
     }
 

@@ -200,6 +200,21 @@ async fn a_trigger_that_is_off_or_another() {
             ),
             ("drop trigger events_gapless on events", "events_gapless"),
             (
+                "alter table payloads disable trigger payloads_needed",
+                "payloads_needed",
+            ),
+            (
+                "alter table addresses disable trigger addresses_overtaken",
+                "addresses_overtaken",
+            ),
+            (
+                "drop trigger addresses_overtaken on addresses; create trigger \
+                 addresses_overtaken before update on addresses for each row when (false) \
+                 execute function refuse_overtaken(); \
+                 alter table addresses enable always trigger addresses_overtaken",
+                "addresses_overtaken",
+            ),
+            (
                 "drop trigger events_append_only on events; create trigger events_append_only \
                  before update or truncate on events \
                  for each statement execute function refuse_change(); \
@@ -328,11 +343,11 @@ async fn a_right_too_many() {
             ),
             (
                 "grant execute on all procedures in schema ipledger to public",
-                "append_and_commit for public",
+                "append_and_commit for public, note_calls_and_commit for public",
             ),
             (
                 "grant execute on all procedures in schema ipledger to {db}_auditor",
-                "append_and_commit for {db}_auditor",
+                "append_and_commit for {db}_auditor, note_calls_and_commit for {db}_auditor",
             ),
         ],
     )

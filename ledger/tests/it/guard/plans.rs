@@ -12,7 +12,7 @@ use tokio_postgres::Client;
 
 use super::sql::{connect, run, text};
 use crate::faults::servers::{open_on, prepare_as, server, temporary, until};
-use crate::support::{add, allocate, attachment, del, owner, release};
+use crate::support::{add, allocate, attachment, del, owner, release, token};
 
 /// Addresses that were ever used before the measurement.
 const ADDRESSES: u32 = 20_000;
@@ -69,6 +69,16 @@ async fn fill(client: &Client, analyzed: Analyzed) {
         ),
     )
     .await;
+    // DELs of the last minutes that found nothing.
+    run(
+        client,
+        &format!(
+            "insert into ipledger.tombstones (attachment, cluster, node, expires_at) \
+             select substring(sha256(('t' || n)::bytea) for 16), 'prod', 'node-1', \
+                 now() + interval '1 hour' from generate_series(1, {ADDRESSES}) n"
+        ),
+    )
+    .await;
     append_steps(client, 0, ADDRESSES).await;
     analyze_if(Analyzed::AllHeld).await;
     run(
@@ -118,9 +128,9 @@ async fn work(ledger: &Ledger) -> u64 {
                 add(&ledger, allocate(&name, RANGE))
                     .await
                     .expect("an address used before");
-                add(&ledger, allocate(&name, RANGE))
-                    .await
-                    .expect("a repeat");
+                let mut repeat = allocate(&name, RANGE);
+                repeat.token = Some(token(1, number));
+                add(&ledger, repeat).await.expect("a repeat");
                 let mut newer = allocate(&format!("{name}-newer"), RANGE);
                 newer.owner = Some(owner(&format!("pod-{name}"), &format!("uid-{name}")));
                 newer.attachment = attachment(&format!("{name}-newer"));

@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 
 use ledger::Command;
-use ledger::decide::{NewEvent, OpenSpace, Verdict, apply, apply_recorded, decide};
+use ledger::decide::{
+    LaterCall, NewEvent, OpenSpace, Verdict, apply, apply_calls, apply_recorded, decide,
+};
 use ledger::event::Payload;
 use ledger::state::{State, Tombstone};
 
@@ -25,14 +27,19 @@ struct Waiting {
     changes: usize,
     at_us: i64,
     events: Vec<(NewEvent, u64)>,
+    calls: Vec<LaterCall>,
     step: Step,
 }
 
-/// An event that is in the ledger.
-struct Stored {
-    event: NewEvent,
-    seq: u64,
-    at_us: i64,
+/// What is in the ledger.
+enum Stored {
+    Event {
+        event: Box<NewEvent>,
+        seq: u64,
+        at_us: i64,
+    },
+    /// Repeats that moved order tokens.
+    Calls(Vec<LaterCall>),
 }
 
 struct Core {
@@ -119,6 +126,11 @@ impl Core {
                 }
                 _ => Vec::new(),
             };
+            let calls = match &verdict {
+                Verdict::Repeat(repeat) => repeat.calls.clone(),
+                _ => Vec::new(),
+            };
+            apply_calls(&mut self.state, &calls);
             let told = told::of_verdict(&self.state, &verdict, &events);
             self.waiting.push(Waiting {
                 before,
@@ -126,6 +138,7 @@ impl Core {
                 changes: self.state.pending_changes() - pending,
                 at_us: now_us,
                 events,
+                calls,
                 step: step.clone(),
             });
             match verdict {
@@ -191,7 +204,11 @@ impl Core {
                     let key = self.world.attachment(add.interface).key();
                     self.state.order.unbury(key);
                 }
-                self.stored.push(Stored { event, seq, at_us });
+                let event = Box::new(event);
+                self.stored.push(Stored::Event { event, seq, at_us });
+            }
+            if !command.calls.is_empty() {
+                self.stored.push(Stored::Calls(command.calls));
             }
         }
     }
@@ -215,7 +232,14 @@ impl Core {
         for (index, space) in self.spaces.iter().enumerate() {
             add_space(&mut again, index, space);
         }
-        for Stored { event, seq, at_us } in &self.stored {
+        for stored in &self.stored {
+            let (event, seq, at_us) = match stored {
+                Stored::Event { event, seq, at_us } => (event, seq, at_us),
+                Stored::Calls(calls) => {
+                    apply_calls(&mut again, calls);
+                    continue;
+                }
+            };
             let body = event.payload.encode();
             let payload: Payload = serde_json::from_slice(&body).map_err(|e| e.to_string())?;
             apply_recorded(&mut again, event.space, *seq, *at_us, event.target, payload)?;
@@ -243,7 +267,10 @@ fn add_space(state: &mut State, index: usize, space: &OpenSpace) {
 fn check_stored(stored: &[Stored]) -> Result<(), String> {
     let mut heads = HashMap::new();
     let mut steps = HashMap::new();
-    for Stored { event, seq, .. } in stored {
+    for stored in stored {
+        let Stored::Event { event, seq, .. } = stored else {
+            continue;
+        };
         let head = heads.entry(event.space).or_insert(0);
         *head += 1;
         if *head != *seq {

@@ -312,7 +312,10 @@ impl Naive {
         {
             return Err("refused cluster_mismatch".to_owned());
         }
-        self.repeat(add)?;
+        if let Err(told) = self.repeat(add) {
+            self.repeat_counts(add, &told);
+            return Err(told);
+        }
         self.overtaken(add)?;
         let mut names = Vec::new();
         for &range in &add.ranges {
@@ -376,6 +379,30 @@ impl Naive {
             "has{}",
             in_order.into_iter().map(receipt).collect::<String>()
         ))
+    }
+
+    /// A repeat that came later than the last call for a hold is the last one from now on.
+    fn repeat_counts(&mut self, add: &Add, told: &str) {
+        let Some(token) = add
+            .token
+            .filter(|_| told.starts_with("has") && !add.dry_run)
+        else {
+            return;
+        };
+        let held = self.held_by_interface(add.interface).into_iter();
+        let overtaken = held.filter(|address| {
+            let last = address.token.map(|last| self.rank(last));
+            last.is_none_or(|last| last < self.rank(token))
+        });
+        let overtaken: Vec<(String, &str)> = overtaken.map(|a| (a.space.clone(), a.ip)).collect();
+        if !overtaken.is_empty() {
+            self.see(Some(token));
+        }
+        for address in &mut self.addresses {
+            if overtaken.contains(&(address.space.clone(), address.ip)) {
+                address.token = Some(token);
+            }
+        }
     }
 
     fn overtaken(&self, add: &Add) -> Result<(), String> {

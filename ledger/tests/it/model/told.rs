@@ -14,6 +14,7 @@ pub(crate) fn of_verdict(state: &State, verdict: &Verdict, events: &[(NewEvent, 
     match verdict {
         Verdict::Append(_, draft) => of_draft(state, draft, events),
         Verdict::Answer(answer, _) => of_answer(answer),
+        Verdict::Repeat(repeat) => of_answer(&repeat.answer),
         Verdict::Refuse(refusal, _) => of_refusal(refusal),
         Verdict::Bury(_) => "released".to_owned(),
         Verdict::Open(_) => "opened".to_owned(),

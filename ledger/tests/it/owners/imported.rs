@@ -10,7 +10,7 @@ use super::{RANGE, Shape as _, ShapeAllocate as _, del_for, held, history, refus
 use crate::support::{Bench, WAIT, add, del, ip, ips, open, provenance};
 
 /// An entry of an IPPool: `web-0` in the sandbox `c1`.
-fn entry(address: &str, ifname: Option<&str>) -> Import {
+pub(super) fn entry(address: &str, ifname: Option<&str>) -> Import {
     Import {
         cluster_uid: None,
         space: sandbox("c1", "uid-1").space,
@@ -32,7 +32,7 @@ fn entry(address: &str, ifname: Option<&str>) -> Import {
     }
 }
 
-async fn import(ledger: &Ledger, entry: Import) -> Imported {
+pub(super) async fn import(ledger: &Ledger, entry: Import) -> Imported {
     ledger.import(entry, WAIT).await.expect("an import")
 }
 

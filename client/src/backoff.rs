@@ -6,17 +6,17 @@ const LONGEST: Duration = Duration::from_secs(2);
 
 /// Waiting times between rounds: doubling, capped, and each between half and all of its value, so
 /// that the plugins of a whole node do not come back in step after an outage.
-pub(super) struct Backoff {
+pub(crate) struct Backoff {
     next: Duration,
 }
 
 impl Backoff {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { next: FIRST }
     }
 
     /// How long to wait now; at least what the server asked for.
-    pub(super) fn wait(&mut self, asked: Option<Duration>) -> Duration {
+    pub(crate) fn wait(&mut self, asked: Option<Duration>) -> Duration {
         let full = self.next;
         self.next = (full * 2).min(LONGEST);
         let half = full / 2;

@@ -45,7 +45,7 @@ impl Budget {
         self.deadline.saturating_duration_since(Instant::now())
     }
 
-    pub(super) fn rounds(self) -> u32 {
+    pub(crate) fn rounds(self) -> u32 {
         self.rounds
     }
 }
