@@ -67,6 +67,8 @@ pub(crate) enum Event {
     Collect(usize),
     /// A machine that is cut off is switched off; the number of its silence.
     Fence(usize, u32),
+    /// A machine that was cut off for a moment is back; the number of its silence.
+    Reconnect(usize, u32),
     /// The plugin tries a call.
     Try(usize),
     /// A call reaches the API; whether the answer finds its way back.
@@ -76,6 +78,8 @@ pub(crate) enum Event {
     Drain(usize),
     /// A sync process starts a pass; whether the next one follows by itself.
     Pass(usize, u32, bool),
+    /// It reads heartbeats between passes.
+    Hear(usize, u32),
     /// The pass goes on.
     Step(Box<Pass>),
     Release(usize, Box<Freed>),
@@ -151,6 +155,7 @@ impl World {
             Event::Remove(pod) => self.remove(pod),
             Event::Collect(machine) => self.collect(machine),
             Event::Fence(machine, silence) => self.fence(machine, silence),
+            Event::Reconnect(machine, silence) => self.end_stutter(machine, silence),
             Event::Try(call) => self.try_call(call),
             Event::Arrive(call, answers) => self.arrive(call, answers),
             Event::Answer(call, said) => self.answer(call, *said),
@@ -158,6 +163,7 @@ impl World {
             Event::Pass(cluster, instance, periodic) => {
                 self.start_pass(cluster, instance, periodic);
             }
+            Event::Hear(cluster, instance) => self.hear(cluster, instance),
             Event::Step(pass) => self.step(*pass),
             Event::Release(cluster, freed) => self.release(cluster, *freed),
             Event::Heal => self.heal(),
