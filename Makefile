@@ -20,7 +20,7 @@ demo: ## The main job in under a minute: a pod gets its address, a second one is
 
 .PHONY: demo-outage
 demo-outage: ## The two reports that started this project, on a real API server, in about a minute.
-	@scripts/need postgres macvlan ip cargo go etcd kubectl
+	@scripts/need postgres macvlan ip cargo go kubectl
 	@echo "building ipledger, ipledger-api, ipledger-sync and the demo ..."
 	@cargo build --quiet -p ipledger -p ipledger-api -p ipledger-sync -p e2e \
 		--bin ipledger --bin ipledger-api --bin ipledger-sync --bin demo-outage

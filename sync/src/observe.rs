@@ -1,4 +1,4 @@
-//! What a cluster shows. Watches say what to look at ([`watch`], [`PodIndex`]); only direct reads
+//! What a cluster shows. Watches say what to look at (`watch`, [`PodIndex`]); only direct reads
 //! ([`DirectReader`]) are evidence.
 
 mod definitions;

@@ -7,6 +7,7 @@ mod session;
 mod wakeups;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context as _;
 use kube::Client;
@@ -15,13 +16,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clock::SharedClock;
 use crate::config::{LookConfig, RunConfig};
-use crate::lease::Candidate;
+use crate::lease::{Candidate, Held};
 use crate::metrics::Metrics;
 use crate::observe::DirectReader;
 use crate::pass::{Outside, PassIds};
 use crate::reclaim::ReclaimState;
 use crate::rights;
-use crate::serve;
+use crate::serve::{self, Role};
 use crate::telling::Teller;
 use report::Report;
 use session::Session;
@@ -65,10 +66,11 @@ pub async fn run(
         Arc::clone(&world.clock),
         annotations,
     );
+    let has_begun = Arc::new(AtomicBool::new(false));
     let shown = serve::Shown {
         metrics: world.metrics.clone(),
         reclaim: state.clone(),
-        held: held.clone(),
+        role: role(Arc::clone(&has_begun), held.clone()),
     };
     let server = tokio::spawn(serve::serve(listener, shown, shutdown.clone()));
     let begun = begin(config.clone(), world.clone(), candidate, shutdown.clone()).await;
@@ -80,6 +82,7 @@ pub async fn run(
             return Err(error);
         }
     };
+    has_begun.store(true, Ordering::Relaxed);
     let election = tokio::spawn(candidate.run(shutdown.clone()));
     let report = Report {
         metrics: world.metrics.clone(),
@@ -97,6 +100,14 @@ pub async fn run(
     session.run(shutdown).await;
     election.await.context("the election failed")?;
     server.await.context("the metrics server failed")?
+}
+
+fn role(has_begun: Arc<AtomicBool>, held: Held) -> Box<dyn Fn() -> Role + Send + Sync> {
+    Box::new(move || match has_begun.load(Ordering::Relaxed) {
+        false => Role::Starting,
+        true if held.left().is_zero() => Role::StandingBy,
+        true => Role::Acting,
+    })
 }
 
 impl World {

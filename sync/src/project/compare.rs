@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::discrepancy::{Discrepancy, discrepancies};
-use super::plan::{Cause, StoredObjects, plan};
+use super::plan::{StoredObjects, plan};
 use super::reading::Reading;
 use super::render::render;
 use crate::table::table;
@@ -39,11 +39,7 @@ impl Comparison {
     pub fn of(reading: &Reading, stored: &StoredObjects) -> Comparison {
         let desired = render(reading);
         let plan = plan(&desired, stored, |_| false);
-        let differing = plan
-            .writes
-            .iter()
-            .filter(|write| write.cause != Cause::Adopted);
-        let differences = differing.map(|write| ObjectDifference {
+        let differences = plan.writes.iter().map(|write| ObjectDifference {
             object: write.key.to_string(),
             entries: discrepancies(
                 desired.objects.get(&write.key),
@@ -58,7 +54,7 @@ impl Comparison {
         Comparison {
             as_of: reading.as_of(),
             objects: desired.objects.len(),
-            // An object whose annotations alone are old shows the right holds.
+            // An object whose annotations alone are missing or old shows the right holds.
             differences: differences
                 .filter(|object| !object.entries.is_empty())
                 .collect(),

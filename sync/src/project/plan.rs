@@ -63,7 +63,7 @@ pub enum Action<'a> {
 pub enum Cause {
     /// The ledger has it and the cluster did not.
     Created,
-    /// It is right, but was never written by this program.
+    /// What it shows is right, but it was never written by this program.
     Adopted,
     /// The ledger moved on.
     Moved,
@@ -147,11 +147,11 @@ impl<'a> Plan<'a> {
         let marked = stored.digest.as_deref() == Some(wanted.digest().as_str())
             && stored.omitted == object.omitted();
         let cause = match &stored.digest {
-            None if !lacks && surplus.is_empty() => Cause::Adopted,
+            None if shows_nothing_else(&found, &wanted) => Cause::Adopted,
             Some(digest) if *digest == found.digest() => Cause::Moved,
             _ => Cause::Edited,
         };
-        let action = if must_empty_first(&wanted, &found) {
+        let action = if must_empty_first(&wanted, &found) || is_shared(stored, &surplus) {
             Action::Remove(surplus)
         } else if !marked || lacks {
             Action::Apply(object)
@@ -225,6 +225,33 @@ fn must_empty_first(wanted: &Content<'_>, found: &Content<'_>) -> bool {
         Content::Reservation(_) => None,
     };
     count(wanted) == Some(0) && count(found) > Some(0)
+}
+
+/// Whether an apply would leave a part of a surplus entry behind.
+fn is_shared(stored: &Stored, surplus: &[Surplus]) -> bool {
+    surplus
+        .iter()
+        .any(|item| matches!(item, Surplus::Entry(key) if stored.shared.contains(key)))
+}
+
+/// Whether all that is there is wanted; something may be missing.
+fn shows_nothing_else(found: &Content<'_>, wanted: &Content<'_>) -> bool {
+    match (found, wanted) {
+        (
+            Content::Pool { range, entries },
+            Content::Pool {
+                range: wanted_range,
+                entries: wanted,
+            },
+        ) => {
+            range == wanted_range
+                && entries
+                    .iter()
+                    .all(|(key, found)| wanted.get(key) == Some(found))
+        }
+        (Content::Reservation(found), Content::Reservation(wanted)) => found == wanted,
+        _ => false,
+    }
 }
 
 /// Whether something that is wanted is missing or has another value.

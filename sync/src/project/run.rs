@@ -215,13 +215,14 @@ impl Projector {
     /// One pass with what is logged about it; gives the pause until the next one.
     async fn turn(&mut self, heads: &[SpaceHead], agenda: &mut Agenda) -> Duration {
         let started = Instant::now();
+        agenda.begin();
         match self.pass(heads).await {
             Err(error) => {
                 self.world.metrics.failed(error.kind());
                 if self.told.is_news("pass", &error.to_string()) {
                     tracing::warn!(kind = error.kind(), "the projection waits: {error}");
                 }
-                agenda.again();
+                agenda.again_in(Duration::ZERO);
                 agenda.pause_after_failure()
             }
             Ok(report) => {
@@ -231,12 +232,13 @@ impl Projector {
                 self.log(&report, started.elapsed());
                 if let Some(withheld) = &report.withheld {
                     tracing::debug!(kind = withheld.kind(), "nothing was written");
-                    agenda.again();
+                    // The gate moves with an event of the ledger; the rest has to be looked at.
+                    agenda.again_in(WITHHELD_PAUSE);
                     agenda.behind_since = None;
-                    return WITHHELD_PAUSE;
+                    return self.settings.interval;
                 }
                 if !report.is_settled() {
-                    agenda.again();
+                    agenda.again_in(Duration::ZERO);
                     return match report.failed {
                         0 => self.settings.interval,
                         _ => agenda.pause_after_failure(),
@@ -374,19 +376,24 @@ struct Agenda {
 
 impl Agenda {
     fn add(&mut self, settle: Duration, now: Timestamp) {
-        self.due.get_or_insert_with(|| Instant::now() + settle);
+        self.again_in(settle);
         self.behind_since.get_or_insert(now);
     }
 
-    /// There is something left to do.
-    fn again(&mut self) {
-        self.due = Some(Instant::now());
+    /// There is something left to do, at the latest after this.
+    fn again_in(&mut self, pause: Duration) {
+        let due = Instant::now() + pause;
+        self.due = Some(self.due.map_or(due, |known| known.min(due)));
     }
 
     fn settled(&mut self) {
-        self.due = None;
         self.behind_since = None;
         self.failures = 0;
+    }
+
+    /// A pass begins: what comes from now on is for the next one.
+    fn begin(&mut self) {
+        self.due = None;
     }
 
     fn rest(&mut self, pause: Duration) {

@@ -1,6 +1,6 @@
 //! What the API server stores, read with patience: objects that others wrote may have any shape.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use kube::api::DynamicObject;
@@ -22,6 +22,9 @@ pub struct Stored {
     pub omitted: usize,
     /// Who wrote to it last, apart from this program.
     pub edited_by: Option<String>,
+    /// Keys of entries of which another manager owns a part. A server-side apply that leaves one
+    /// of them out would leave that part behind, and the API server refuses half an entry.
+    pub shared: BTreeSet<String>,
     /// What it contains.
     pub content: StoredContent,
 }
@@ -69,6 +72,7 @@ impl Stored {
                 .and_then(|text| text.split(' ').next()?.parse().ok())
                 .unwrap_or(0),
             edited_by: last_other_manager(managers),
+            shared: others(managers).flat_map(owned_entries).collect(),
             content: read_content(kind, object.data.get("spec")),
         }
     }
@@ -83,12 +87,24 @@ pub fn key_of(kind: ObjectKind, object: &DynamicObject) -> ObjectKey {
     }
 }
 
-fn last_other_manager(managers: &[ManagedFieldsEntry]) -> Option<String> {
-    let others = managers
+fn others(managers: &[ManagedFieldsEntry]) -> impl Iterator<Item = &ManagedFieldsEntry> {
+    managers
         .iter()
-        .filter(|entry| entry.manager.as_deref() != Some(FIELD_MANAGER));
-    let last = others.max_by_key(|entry| entry.time.as_ref().map(|time| time.0))?;
+        .filter(|entry| entry.manager.as_deref() != Some(FIELD_MANAGER))
+}
+
+fn last_other_manager(managers: &[ManagedFieldsEntry]) -> Option<String> {
+    let last = others(managers).max_by_key(|entry| entry.time.as_ref().map(|time| time.0))?;
     last.manager.clone()
+}
+
+/// Keys of the entries of a pool that a manager owns a part of: `f:spec`, `f:allocations`, `f:<key>`.
+fn owned_entries(manager: &ManagedFieldsEntry) -> Vec<String> {
+    let fields = manager.fields_v1.as_ref().map(|fields| &fields.0);
+    let entries = fields.and_then(|fields| fields.get("f:spec")?.get("f:allocations")?.as_object());
+    let keys = entries.into_iter().flat_map(Map::keys);
+    keys.filter_map(|key| key.strip_prefix("f:").map(str::to_owned))
+        .collect()
 }
 
 fn read_content(kind: ObjectKind, spec: Option<&Value>) -> StoredContent {

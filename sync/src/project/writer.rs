@@ -54,8 +54,8 @@ pub enum WriteError {
     /// The object is too large for etcd.
     #[error("the object is too large: {0}")]
     TooLarge(String),
-    /// The cluster's definition of the kind does not take what is written.
-    #[error("the cluster's definition of the kind refuses it: {0}; apply deploy/crds")]
+    /// It is not valid there; a definition of the kind that is not ours may be why.
+    #[error("the API server refuses it: {0} (deploy/crds has the definitions)")]
     Invalid(String),
     /// Anything else.
     #[error(transparent)]

@@ -9,8 +9,13 @@ use crate::pass::Outlook;
 
 /// Passes that events ask for take at most this part of the time: one in ten.
 const REST_FACTOR: u32 = 9;
+/// After a pass that somebody waited for, the next one is made after this many times its length
+/// at the earliest: a pool that stays full must not keep a large cluster's sync busy.
+const WAKEUP_REST_FACTOR: u32 = 3;
 /// How soon it is tried again when nothing could be judged.
 const RETRY: Duration = Duration::from_secs(5);
+/// And never after more than this, however long reads took.
+const LONGEST_WAKEUP_REST: Duration = Duration::from_secs(1);
 /// So that a moment that was just missed is not met again and again.
 const LEAST_PAUSE: Duration = Duration::from_millis(50);
 
@@ -51,6 +56,8 @@ pub(super) struct Agenda {
     second_look: Option<Instant>,
     /// Before this no pass is made for events.
     rested: Instant,
+    /// Before this none is made for wake-ups.
+    wakeups_from: Instant,
 }
 
 impl Agenda {
@@ -63,7 +70,13 @@ impl Agenda {
             due: None,
             second_look: None,
             rested: now,
+            wakeups_from: now,
         }
+    }
+
+    /// From when on wake-ups are taken.
+    pub(super) fn wakeups_from(&self) -> Instant {
+        self.wakeups_from
     }
 
     /// The next moment, and what it is for.
@@ -101,7 +114,9 @@ impl Agenda {
     /// A pass over some holds ended: what the others wait for stays.
     pub(super) fn passed(&mut self, outlook: Option<Outlook>, times: Times<'_>) {
         let now = times.ended;
-        self.rested = now + ((now - times.began) * REST_FACTOR).min(self.period);
+        let took = now - times.began;
+        self.rested = now + (took * REST_FACTOR).min(self.period);
+        self.wakeups_from = now + (took * WAKEUP_REST_FACTOR).min(LONGEST_WAKEUP_REST);
         let outlook = outlook.unwrap_or_default();
         self.second_look = outlook.second_look.then_some(now);
         let due = outlook.due.map(|due| {

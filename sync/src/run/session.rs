@@ -146,7 +146,13 @@ impl Session {
         let mut waiting = Vec::new();
         tokio::select! {
             biased;
-            _ = windows.recv_many(&mut waiting, WAITING_WAKEUPS) => Next::Windows(waiting),
+            () = async {
+                tokio::time::sleep_until(agenda.wakeups_from()).await;
+                if windows.recv_many(&mut waiting, WAITING_WAKEUPS).await == 0 {
+                    // Nobody sends any more.
+                    std::future::pending::<()>().await;
+                }
+            } => Next::Windows(waiting),
             () = tokio::time::sleep_until(at) => Next::Pass(why),
             () = sleep_until(beat) => Next::Listen,
             () = watches.changed.notified() => Next::Changed,

@@ -120,6 +120,6 @@ async fn a_pod_that_ended_frees_once_every_container_was_seen_terminated() {
     expected.sort();
     assert_eq!(held, expected);
     let kept = "ipledger_sync_holds_kept{reason=\"containers_not_terminated\"}";
-    assert_eq!(syncer.metric(kept), 1);
+    until("it is kept", async || syncer.metric(kept) == 1).await;
     syncer.stop().await.unwrap();
 }

@@ -2,7 +2,7 @@
 
 use ipledger_sync::diff::ContainersGone;
 
-use crate::support::{Scene, Syncer, TestNode, quick};
+use crate::support::{Scene, Syncer, TestNode, quick, until};
 
 /// A pod of a node that was heard, fell silent, and whose pod was then deleted by force. It is
 /// kept for several passes, then something happens, and it is freed on that proof.
@@ -24,7 +24,10 @@ async fn kept_until(
     assert_eq!(scene.ledger.releases().await.len(), 0);
     assert_eq!(scene.held().await, std::slice::from_ref(&address));
     let kept = "ipledger_sync_holds_kept{reason=\"containers_may_run\"}";
-    assert_eq!(syncer.metric(kept), 1);
+    until("the hold is kept for its node", async || {
+        syncer.metric(kept) == 1
+    })
+    .await;
     event(&mut node).await;
     let release = scene.ledger.release_of(&address).await;
     let evidence = release.evidence;

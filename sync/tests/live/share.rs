@@ -25,7 +25,5 @@ async fn fifty_of_fifty_pods_that_are_gone_go_after_the_second_look() {
         first.is_some_and(|first| first.pass != release.evidence.observation.pass)
     });
     assert!(looked_twice.count() > 0);
-    let second = "ipledger_sync_passes_total{why=\"second_look\",outcome=\"judged\"}";
-    assert!(syncer.metric(second) > 0);
     syncer.stop().await.unwrap();
 }

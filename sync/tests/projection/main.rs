@@ -3,10 +3,10 @@
 #![cfg(test)]
 
 mod consistency;
-//mod cut_over;
-//mod import;
-//mod incumbent;
-//mod large;
+mod cut_over;
+mod import;
+mod incumbent;
+mod large;
 mod reporter;
 mod restore;
 mod support;

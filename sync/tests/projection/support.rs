@@ -1,14 +1,18 @@
 //! A ledger and a namespace of its own for each test, one cluster for most of them.
 
+mod incumbent;
 mod ledger;
 mod objects;
+mod pods;
 mod scene;
 mod tools;
 
-pub(crate) use ledger::Ledger;
+pub(crate) use incumbent::Incumbent;
+pub(crate) use ledger::{Ledger, container_id};
 pub(crate) use objects::{Objects, entries_of};
+pub(crate) use pods::{run_pod, run_pod_with};
 pub(crate) use scene::{Scene, World};
-pub(crate) use tools::{kubectl, program, shell};
+pub(crate) use tools::{program, shell};
 
 use std::time::{Duration, Instant};
 

@@ -47,6 +47,7 @@ fn objects_of_another_are_not_touched_before_the_cut_over() {
         digest: digest.map(str::to_owned),
         omitted: 0,
         edited_by: None,
+        shared: Default::default(),
         content,
     };
     let pool = |count: usize| StoredContent::Pool {

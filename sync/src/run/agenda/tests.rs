@@ -67,6 +67,7 @@ fn events_are_gathered_and_leave_time_for_rest() {
     agenda.passed_all(outlook(None), at(began, ended));
     agenda.note_event(ended);
     assert_eq!(agenda.next(), (ended + Duration::from_secs(18), Why::Event));
+    assert_eq!(agenda.wakeups_from(), ended + Duration::from_secs(1));
 }
 
 #[test]

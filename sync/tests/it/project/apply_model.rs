@@ -47,6 +47,19 @@ impl Store {
         }
     }
 
+    /// Another manager adds a whole entry to a pool.
+    pub(super) fn add_entry(&mut self, key: &ObjectKey, entry: &str, podref: &str) {
+        let leaf = |field: &str| format!("allocations/{entry}/{field}");
+        self.edit(key, &leaf("id"), Some("foreign"));
+        self.edit(key, &leaf("podref"), Some(podref));
+    }
+
+    pub(super) fn has_entry(&self, key: &ObjectKey, entry: &str) -> bool {
+        let leaf = format!("allocations/{entry}/podref");
+        let object = self.objects.get(key);
+        object.is_some_and(|object| object.leaves.contains_key(&leaf))
+    }
+
     /// Another manager has every leaf too, as after an import of objects that it wrote.
     pub(super) fn share(&mut self) {
         for object in self.objects.values_mut() {
@@ -117,6 +130,7 @@ impl Store {
             }
             object.leaves.insert(leaf.clone(), value.clone());
         }
+        object.assert_whole_entries();
         object.ours = applied.into_keys().collect();
         let annotations = body["metadata"]["annotations"].as_object();
         object.annotations = annotations.unwrap().clone();
@@ -140,6 +154,33 @@ impl Store {
 }
 
 impl Object {
+    /// The definition of IPPool asks for these fields of every entry.
+    fn assert_whole_entries(&self) {
+        for leaf in self.leaves.keys() {
+            let Some(entry) = leaf.strip_prefix("allocations/") else {
+                continue;
+            };
+            let (entry, _) = entry.split_once('/').unwrap();
+            for field in ["id", "podref"] {
+                let needed = format!("allocations/{entry}/{field}");
+                assert!(self.leaves.contains_key(&needed), "{needed} is missing");
+            }
+        }
+    }
+
+    /// What the other manager owns, as the API server shows it.
+    fn others_fields(&self) -> Value {
+        let mut fields = json!({});
+        for leaf in &self.others {
+            let mut place = &mut fields["f:spec"];
+            for part in leaf.split('/') {
+                place = &mut place[format!("f:{part}")];
+            }
+            *place = json!({});
+        }
+        fields
+    }
+
     fn show(&self, key: &ObjectKey) -> DynamicObject {
         let mut spec = json!({});
         if key.kind == ObjectKind::Pool {
@@ -160,6 +201,10 @@ impl Object {
                 "uid": "u",
                 "resourceVersion": self.version.to_string(),
                 "annotations": self.annotations,
+                "managedFields": [{
+                    "manager": "other", "operation": "Update", "fieldsType": "FieldsV1",
+                    "fieldsV1": self.others_fields(),
+                }],
             },
             "spec": spec,
         });

@@ -41,7 +41,8 @@ impl Rights {
     ) -> Rights {
         let mut apply = cluster.kubectl().unwrap();
         let mut kubectl = apply
-            .args(["apply", "-f", "-"])
+            // By the server: two tests may make the same ClusterRole at one time.
+            .args(["apply", "--server-side", "--force-conflicts", "-f", "-"])
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .spawn()

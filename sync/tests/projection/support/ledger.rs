@@ -74,12 +74,19 @@ impl Ledger {
         range: &str,
         pod: &str,
     ) -> Result<AllocateResponse, ClientError> {
-        let request: AllocateRequest = serde_json::from_value(json!({
-            "attachment": attachment(cluster, pod),
-            "owner": { "namespace": "default", "name": pod, "uid": format!("uid-{pod}") },
-            "ranges": [{ "range": range }],
-        }))
-        .unwrap();
+        self.send(request(cluster, range, pod)).await
+    }
+
+    /// With `enable_overlapping_ranges: false`.
+    pub(crate) async fn allocate_private(&self, cluster: &str, range: &str, pod: &str) {
+        let request = AllocateRequest {
+            enable_overlapping_ranges: false,
+            ..request(cluster, range, pod)
+        };
+        self.send(request).await.unwrap();
+    }
+
+    async fn send(&self, request: AllocateRequest) -> Result<AllocateResponse, ClientError> {
         let plugin = self.plugin();
         let answer = tokio::task::spawn_blocking(move || {
             plugin.allocate(
@@ -92,8 +99,16 @@ impl Ledger {
 
     /// The DEL to it.
     pub(crate) async fn release(&self, cluster: &str, pod: &str) {
+        self.release_container(cluster, &container_id(pod)).await;
+    }
+
+    pub(crate) async fn release_container(&self, cluster: &str, container: &str) {
+        let attachment = json!({
+            "cluster": cluster, "network": "super-net", "container_id": container,
+            "ifname": "net1",
+        });
         let request: ReleaseRequest =
-            serde_json::from_value(json!({ "attachment": attachment(cluster, pod) })).unwrap();
+            serde_json::from_value(json!({ "attachment": attachment })).unwrap();
         let plugin = self.plugin();
         let answer = tokio::task::spawn_blocking(move || plugin.release(&request, budget()));
         answer.await.unwrap().unwrap();
@@ -121,6 +136,15 @@ impl Ledger {
         };
         self.client.events(&filter, budget()).await.unwrap()
     }
+}
+
+fn request(cluster: &str, range: &str, pod: &str) -> AllocateRequest {
+    serde_json::from_value(json!({
+        "attachment": attachment(cluster, pod),
+        "owner": { "namespace": "default", "name": pod, "uid": format!("uid-{pod}") },
+        "ranges": [{ "range": range }],
+    }))
+    .unwrap()
 }
 
 fn attachment(cluster: &str, pod: &str) -> serde_json::Value {

@@ -139,13 +139,13 @@ impl<'c> Scene<'c> {
 }
 
 impl World {
-    /// A sample of `/metrics`, 0 if there is none.
+    /// The sum of the samples of `/metrics` that begin like this.
     pub(crate) fn metric(&self, name: &str) -> f64 {
         let mut text = String::new();
         encode(&mut text, &self.registry).unwrap();
         let samples = text.lines().filter(|line| {
             let rest = line.strip_prefix(&format!("projection_{name}"));
-            rest.is_some_and(|rest| rest.starts_with([' ', '{']))
+            rest.is_some_and(|rest| rest.starts_with([' ', '{', ',']))
         });
         let values = samples.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok());
         values.sum()

@@ -5,12 +5,6 @@ use std::process::{Command, Output, Stdio};
 
 use test_cluster::Cluster;
 
-/// `kubectl` with these arguments, which must succeed.
-pub(crate) fn kubectl(cluster: &Cluster, arguments: &[&str]) -> String {
-    let output = cluster.kubectl().unwrap().args(arguments).output();
-    text(arguments, &output.unwrap())
-}
-
 /// A script of `bash` with `kubectl` for the cluster, which must succeed.
 pub(crate) fn shell(cluster: &Cluster, script: &str) -> String {
     let program = cluster.kubectl().unwrap();
