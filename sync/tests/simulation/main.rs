@@ -89,7 +89,8 @@ fn no_run_breaks_a_promise() {
         return;
     }
     let mut tally = Tally::default();
-    for seed in 0..number("SIMULATION_RUNS").unwrap_or(RUNS) {
+    let runs = number("SIMULATION_RUNS").unwrap_or(RUNS);
+    for seed in 0..runs {
         let world = run(seed, &PRODUCT);
         if let Some(broken) = world.broken {
             say(log_of(seed).1);
@@ -103,7 +104,10 @@ fn no_run_breaks_a_promise() {
         .iter()
         .filter(|what| tally.of(what) == 0)
         .collect();
-    assert!(unseen.is_empty(), "these never happened: {unseen:?}");
+    assert!(
+        unseen.is_empty() || runs < RUNS,
+        "these never happened: {unseen:?}"
+    );
 }
 
 fn is_caught(seed: u64, mutant: &'static Variant) -> bool {

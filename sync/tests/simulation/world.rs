@@ -7,6 +7,7 @@
 //!   cut off are off before it ends, or the operator accepts that they are not ([`Timeout`]).
 //! - Of a GET and a LIST that follow each other at most one is wrong.
 //! - The clocks of sync and of the API server differ by seconds. Others may jump by hours.
+//! - Between passes, Leases are read of the right cluster, as every pass makes sure for itself.
 //! - A runtime that passes no UID runs no static pods on that network, and one pod of a name at a
 //!   time.
 //! - No call is held up until the next boot of its node has spoken, if the ledger has applied
