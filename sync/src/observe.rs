@@ -14,7 +14,7 @@ pub use definitions::{Definition, Fault, inspect};
 pub(crate) use failure::text as failure_text;
 pub use failure::word as blind_word;
 pub use index::{PodIndex, Shown};
-pub use nodes::NodeMemory;
+pub use nodes::{NodeMemory, NodeObject, Renewal};
 pub(crate) use reads::Suspect;
 pub use reads::{DirectReader, ReadLimits};
 pub use watch::{Health, Watches};

@@ -177,13 +177,18 @@ pub struct Heartbeats {
     pub unbroken_since: Timestamp,
     /// The last one came after this moment: the one before it was still the latest then.
     pub later_than: Timestamp,
+    /// In any so many seconds after the first one there was one.
+    pub longest_gap_seconds: u32,
 }
 
 impl Heartbeats {
-    /// Whether they came for a whole grace after an absence was seen, without a gap.
+    /// Whether they came for a whole grace after an absence was seen, without a gap. The grace
+    /// begins when the node was surely heard again: it may have been cut off for a moment, and
+    /// have learned of the absence only then.
     #[must_use]
     pub fn cover(&self, absent_since: Timestamp, grace_seconds: u32) -> bool {
-        let from = self.unbroken_since.max(absent_since);
+        let heard_again = after(absent_since, self.longest_gap_seconds);
+        let from = self.unbroken_since.max(heard_again);
         self.later_than >= after(from, grace_seconds)
     }
 }

@@ -15,12 +15,15 @@ const LONGEST_BEAT: SignedDuration = SignedDuration::from_secs(40);
 
 /// What matters of a Node object at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct NodeObject {
-    uid: String,
-    resource_version: String,
-    out_of_service: bool,
+pub struct NodeObject {
+    /// `metadata.uid`.
+    pub uid: String,
+    /// `metadata.resourceVersion`.
+    pub resource_version: String,
+    /// The taint `node.kubernetes.io/out-of-service` is set.
+    pub out_of_service: bool,
     /// Ready is `Unknown` since then, by the clock of the node controller.
-    unknown_since: Option<Timestamp>,
+    pub unknown_since: Option<Timestamp>,
 }
 
 /// `None` if it is not the node that was asked for, or not whole.
@@ -50,9 +53,11 @@ pub(crate) fn node(asked: &str, object: core::Node) -> Option<NodeObject> {
 
 /// A renewal of a node's Lease, as it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Renewal {
-    renewed_at: Timestamp,
-    longest_beat: SignedDuration,
+pub struct Renewal {
+    /// By the node's clock.
+    pub renewed_at: Timestamp,
+    /// A longer time to the next one is a gap.
+    pub longest_beat: SignedDuration,
 }
 
 /// `None` if the node does not renew it.
@@ -94,11 +99,22 @@ struct Beats {
     unbroken_since: Option<Timestamp>,
     /// The one before the latest was still the latest then.
     later_than: Option<Timestamp>,
+    /// From before one of them, at the earliest, to after the next, at the latest.
+    longest_gap: SignedDuration,
+}
+
+impl Beats {
+    /// From before the latest one to a read that shows the next; before the second one that was
+    /// read nothing is known.
+    fn gap_until(&self, answered_at: Timestamp) -> SignedDuration {
+        let gap = |before: Timestamp| answered_at.duration_since(before);
+        self.later_than.map_or(SignedDuration::ZERO, gap)
+    }
 }
 
 impl NodeMemory {
     /// Takes in a read of a Lease that was sent and answered at these moments.
-    pub(crate) fn heard(
+    pub fn heard(
         &mut self,
         name: &str,
         read: Option<Renewal>,
@@ -116,6 +132,7 @@ impl NodeMemory {
             shown_last: sent_at,
             unbroken_since: None,
             later_than: None,
+            longest_gap: SignedDuration::ZERO,
         };
         node.beats = Some(match node.beats.take() {
             None => first,
@@ -128,13 +145,14 @@ impl NodeMemory {
             Some(beats) => Beats {
                 later_than: Some(beats.shown_last),
                 unbroken_since: Some(beats.unbroken_since.unwrap_or(answered_at)),
+                longest_gap: beats.longest_gap.max(beats.gap_until(answered_at)),
                 ..first
             },
         });
     }
 
     /// Takes in a read of the object, and says what is known about the node.
-    pub(crate) fn seen(&mut self, name: &str, object: NodeObject, read_at: Timestamp) -> Node {
+    pub fn seen(&mut self, name: &str, object: NodeObject, read_at: Timestamp) -> Node {
         let node = self.nodes.entry(name.to_owned()).or_default();
         if node.uid.as_ref().is_some_and(|uid| *uid != object.uid) {
             *node = Remembered::default();
@@ -153,7 +171,7 @@ impl NodeMemory {
     }
 
     /// The object is gone, and with it what was known.
-    pub(crate) fn gone(&mut self, name: &str) {
+    pub fn gone(&mut self, name: &str) {
         self.nodes.remove(name);
     }
 
@@ -177,8 +195,15 @@ impl Remembered {
             written_at: beats.latest,
             unbroken_since: beats.unbroken_since?,
             later_than: beats.later_than?,
+            longest_gap_seconds: whole_seconds(beats.longest_gap),
         })
     }
+}
+
+/// Rounded up.
+fn whole_seconds(duration: SignedDuration) -> u32 {
+    let more = i64::from(duration.subsec_nanos() > 0);
+    u32::try_from(duration.as_secs() + more).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]

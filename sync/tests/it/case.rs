@@ -136,6 +136,7 @@ pub(crate) fn node(unbroken_since: i64, later_than: i64) -> Node {
             written_at: t(later_than),
             unbroken_since: t(unbroken_since),
             later_than: t(later_than),
+            longest_gap_seconds: 0,
         }),
         out_of_service: false,
         unreachable_since: None,

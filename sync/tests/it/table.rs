@@ -72,6 +72,8 @@ const ROWS: &[Row] = &[
     ("node silent", |c| c.node(|n| n.heartbeats = None), "keep ContainersMayRun"),
     ("heard for less than a grace", |c| c.seen.node = Read::Found(t(200), node(0, 179)), "keep ContainersMayRun"),
     ("heard for a grace", |c| c.seen.node = Read::Found(t(200), node(0, 180)), "free NotFound by [NodeHeartbeat]"),
+    ("heard again 10 s after the absence, and then for a grace", |c| gaps(c, 10), "free NotFound by [NodeHeartbeat]"),
+    ("perhaps heard again only later", |c| gaps(c, 11), "keep ContainersMayRun"),
     ("node just returned", |c| c.seen.node = Read::Found(t(200), node(161, 190)), "keep ContainersMayRun"),
     ("the node's clock is ahead", |c| { c.seen.node = Read::Found(t(200), node(0, 160)); ahead(c) }, "keep ContainersMayRun"),
     ("node not read", |c| unread(c, NotRead), "keep NodeUnseen(NotRead)"),
@@ -189,6 +191,11 @@ fn version(case: &mut Case, version: &str) {
 fn timed_out(case: &mut Case, seconds: i64) {
     case.settings.unreachable_node_timeout_seconds = Some(200);
     case.cut_off(200 - seconds);
+}
+
+/// Heard until 190, and once in any so many seconds; absent since 150, and the grace is 30.
+fn gaps(case: &mut Case, seconds: u32) {
+    case.node(|node| node.heartbeats.as_mut().unwrap().longest_gap_seconds = seconds);
 }
 
 fn ahead(case: &mut Case) {

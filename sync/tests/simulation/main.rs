@@ -24,8 +24,8 @@ use variant::{Fails, PRODUCT, Variant};
 use world::{Broken, World};
 
 const RUNS: u64 = 10_000;
-/// Of the same seeds; each mutant is caught many times in fewer.
-const MUTANT_RUNS: u64 = 500;
+/// So many of the same seeds for each mutant, to say how often it is caught.
+const MUTANT_RUNS: u64 = 300;
 
 /// Runs in which these never happen would prove little.
 const MUST_HAPPEN: &[&str] = &[
@@ -89,7 +89,8 @@ fn no_run_breaks_a_promise() {
         return;
     }
     let mut tally = Tally::default();
-    for seed in 0..number("SIMULATION_RUNS").unwrap_or(RUNS) {
+    let runs = number("SIMULATION_RUNS").unwrap_or(RUNS);
+    for seed in 0..runs {
         let world = run(seed, &PRODUCT);
         if let Some(broken) = world.broken {
             say(log_of(seed).1);
@@ -103,20 +104,30 @@ fn no_run_breaks_a_promise() {
         .iter()
         .filter(|what| tally.of(what) == 0)
         .collect();
-    assert!(unseen.is_empty(), "these never happened: {unseen:?}");
+    assert!(
+        unseen.is_empty() || runs < RUNS,
+        "these never happened: {unseen:?}"
+    );
+}
+
+fn is_caught(seed: u64, mutant: &'static Variant) -> bool {
+    match (run(seed, mutant).broken, mutant.fails) {
+        (Some(Broken::Living(_)), fails) => fails == Fails::Living,
+        (Some(Broken::Stuck(_)), fails) => fails == Fails::Stuck,
+        (Some(Broken::Contradiction(text)), _) => panic!("{}: {text}", mutant.name),
+        (None, _) => false,
+    }
 }
 
 #[test]
 fn every_mutant_is_caught() {
-    let runs = number("SIMULATION_RUNS").unwrap_or(RUNS).min(MUTANT_RUNS);
     for mutant in MUTANTS {
-        let is_caught = |seed: &u64| match (run(*seed, mutant).broken, mutant.fails) {
-            (Some(Broken::Living(_)), fails) => fails == Fails::Living,
-            (Some(Broken::Stuck(_)), fails) => fails == Fails::Stuck,
-            (Some(Broken::Contradiction(text)), _) => panic!("{}: {text}", mutant.name),
-            (None, _) => false,
-        };
-        let caught = (0..runs).filter(is_caught).count();
+        let (mut runs, mut caught) = (0, 0);
+        // A rare fault gets all of the seeds.
+        while runs < MUTANT_RUNS || (caught == 0 && runs < RUNS) {
+            caught += u64::from(is_caught(runs, mutant));
+            runs += 1;
+        }
         say(format_args!("{caught:>5} of {runs} seeds: {}", mutant.name));
         assert!(caught > 0, "no seed catches what {}", mutant.name);
     }

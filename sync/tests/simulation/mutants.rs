@@ -170,6 +170,15 @@ pub(crate) static MUTANTS: &[Variant] = &[
             });
         })
     }),
+    Variant::wrong("does not wait until the node is heard again", |view| {
+        altered(view, |_, seen, _| {
+            each_node(seen, |node| {
+                if let Some(heartbeats) = &mut node.heartbeats {
+                    heartbeats.longest_gap_seconds = 0;
+                }
+            });
+        })
+    }),
     Variant::wrong("ignores the node", |view| {
         altered(view, |_, seen, _| {
             seen.nodes

@@ -5,16 +5,19 @@ mod pass;
 mod reads;
 mod releases;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ipledger_sync::diff::{Absence, Blind, Hold, HoldKey, PodName};
+use ipledger_sync::observe::NodeMemory;
 
-use crate::beats::Watch;
 use crate::book::Place;
 use crate::time::SECOND;
 use crate::world::{Event, World};
 
 pub(crate) use pass::Pass;
+
+/// How often heartbeats are read between passes.
+const HEARTBEAT_INTERVAL: i64 = 5 * SECOND;
 
 /// What is wrong with an API server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -42,7 +45,9 @@ pub(crate) struct Syncer {
     /// When a hold, by place and step, was first read.
     first_seen: BTreeMap<(Place, u32), i64>,
     last_holds: Vec<Hold>,
-    watch: Watch,
+    nodes: NodeMemory,
+    /// Until when no Lease can be read.
+    no_leases_until: i64,
     fault: ReadFault,
     fault_until: i64,
     old_lists: BTreeMap<PodName, String>,
@@ -54,6 +59,7 @@ impl Syncer {
     pub(crate) fn heal(&mut self, now: i64) {
         self.fault_until = now;
         self.astray_until = now;
+        self.no_leases_until = now;
     }
 }
 
@@ -67,40 +73,44 @@ impl World {
     /// Another process acts from here on. A pass that the old one has begun may still go on.
     pub(crate) fn restart_sync(&mut self, cluster: usize) {
         self.note(|w| format!("sync of {} starts anew", w.clusters[cluster].name));
-        let now = self.now;
         let syncer = &mut self.clusters[cluster].syncer;
         syncer.instance += 1;
         syncer.is_busy = false;
         syncer.memory.clear();
         syncer.first_seen.clear();
         syncer.last_holds.clear();
-        syncer.watch = Watch {
-            since: now,
-            ..Watch::default()
-        };
+        syncer.nodes = NodeMemory::default();
         let instance = syncer.instance;
         self.soon(0, 20 * SECOND, Event::Pass(cluster, instance, true));
+        self.after(HEARTBEAT_INTERVAL, Event::Hear(cluster, instance));
     }
 
-    /// The watch of Leases breaks for a while.
-    pub(crate) fn drop_watch(&mut self, cluster: usize) {
+    pub(crate) fn hide_leases(&mut self, cluster: usize) {
         let seconds = self.dice.between(5, 120);
-        self.interrupt_watch(cluster, seconds * SECOND);
+        self.clusters[cluster].syncer.no_leases_until = self.now + seconds * SECOND;
     }
 
-    /// What the process believes of heartbeats stays as it is, and after it begins anew.
-    fn interrupt_watch(&mut self, cluster: usize, duration: i64) {
-        let now = self.now;
-        let believed = self
-            .machines
-            .iter()
-            .map(|machine| self.heard(cluster, machine))
-            .collect();
-        let watch = &mut self.clusters[cluster].syncer.watch;
-        *watch = Watch {
-            since: now + duration,
-            dropped_until: now + duration,
-            believed,
-        };
+    /// Between passes the Leases of nodes are read whose pods are gone.
+    pub(crate) fn hear(&mut self, cluster: usize, instance: u32) {
+        let syncer = &mut self.clusters[cluster].syncer;
+        if syncer.instance != instance {
+            return;
+        }
+        if !syncer.is_busy && !syncer.memory.is_empty() {
+            let mut nodes = std::mem::take(&mut syncer.nodes);
+            for name in self.absent_nodes(cluster) {
+                self.read_lease(cluster, Some(cluster), &name, &mut nodes);
+            }
+            self.clusters[cluster].syncer.nodes = nodes;
+        }
+        self.after(HEARTBEAT_INTERVAL, Event::Hear(cluster, instance));
+    }
+
+    fn absent_nodes(&self, cluster: usize) -> BTreeSet<String> {
+        let syncer = &self.clusters[cluster].syncer;
+        let holds = syncer.last_holds.iter();
+        let absent = holds.filter(|hold| syncer.memory.contains_key(&hold.key));
+        let nodes = absent.filter_map(|hold| hold.owner.as_ref()?.node.clone());
+        nodes.collect()
     }
 }

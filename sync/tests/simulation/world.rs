@@ -1,10 +1,17 @@
 //! Clusters, machines, pods and containers, the network between them and the ledger, and the
 //! passes of sync. One thread, virtual time, every choice from the seed.
 //!
-//! What operators and kubelets promise here, because the rules count on it: a kubelet that is
-//! connected stops a deleted pod within the grace; only machines that are off are deleted or
-//! tainted; where there is a time-out, machines that are cut off are off before it ends (or the
-//! operator accepts that they are not, see [`Timeout::Believed`]).
+//! What the world promises, because the rules count on it:
+//! - A kubelet that is connected stops a deleted pod within the grace.
+//! - Only machines that are off are deleted or tainted. Where there is a time-out, machines that are
+//!   cut off are off before it ends, or the operator accepts that they are not ([`Timeout`]).
+//! - Of a GET and a LIST that follow each other at most one is wrong.
+//! - The clocks of sync and of the API server differ by seconds. Others may jump by hours.
+//! - Between passes, Leases are read of the right cluster, as every pass makes sure for itself.
+//! - A runtime that passes no UID runs no static pods on that network, and one pod of a name at a
+//!   time.
+//! - No call is held up until the next boot of its node has spoken, if the ledger has applied
+//!   nothing of its own boot.
 
 mod build;
 mod chaos;
@@ -61,6 +68,8 @@ pub(crate) enum Event {
     Collect(usize),
     /// A machine that is cut off is switched off; the number of its silence.
     Fence(usize, u32),
+    /// A machine that was cut off for a moment is back; the number of its silence.
+    Reconnect(usize, u32),
     /// The plugin tries a call.
     Try(usize),
     /// A call reaches the API; whether the answer finds its way back.
@@ -70,6 +79,8 @@ pub(crate) enum Event {
     Drain(usize),
     /// A sync process starts a pass; whether the next one follows by itself.
     Pass(usize, u32, bool),
+    /// It reads heartbeats between passes.
+    Hear(usize, u32),
     /// The pass goes on.
     Step(Box<Pass>),
     Release(usize, Box<Freed>),
@@ -145,6 +156,7 @@ impl World {
             Event::Remove(pod) => self.remove(pod),
             Event::Collect(machine) => self.collect(machine),
             Event::Fence(machine, silence) => self.fence(machine, silence),
+            Event::Reconnect(machine, silence) => self.end_stutter(machine, silence),
             Event::Try(call) => self.try_call(call),
             Event::Arrive(call, answers) => self.arrive(call, answers),
             Event::Answer(call, said) => self.answer(call, *said),
@@ -152,6 +164,7 @@ impl World {
             Event::Pass(cluster, instance, periodic) => {
                 self.start_pass(cluster, instance, periodic);
             }
+            Event::Hear(cluster, instance) => self.hear(cluster, instance),
             Event::Step(pass) => self.step(*pass),
             Event::Release(cluster, freed) => self.release(cluster, *freed),
             Event::Heal => self.heal(),

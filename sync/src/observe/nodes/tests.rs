@@ -57,6 +57,17 @@ fn a_heartbeat_is_later_than_the_last_read_of_the_one_before() {
 }
 
 #[test]
+fn the_longest_gap_reaches_from_before_one_to_after_the_next() {
+    let gap = |reads: &[_]| memory(reads).heartbeats("n1").unwrap().longest_gap_seconds;
+    let mut reads = vec![(10, beat(1)), (20, beat(2))];
+    assert_eq!(gap(&reads), 0, "before the second nothing is known");
+    reads.extend([(25, beat(2)), (50, beat(3))]);
+    assert_eq!(gap(&reads), 41, "10 to 51");
+    reads.extend([(60, beat(4))]);
+    assert_eq!(gap(&reads), 41, "25 to 61 is less");
+}
+
+#[test]
 fn a_gap_begins_anew() {
     let with_gap = [(10, beat(1)), (20, beat(2)), (61, beat(3))];
     assert_eq!(memory(&with_gap).heartbeats("n1"), None);

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use ipledger_sync::diff::{
-    Absence, BoundCluster, Hold, HoldKey, Observations, PodName, PodRead, Read,
+    Absence, BoundCluster, Hold, HoldKey, Node, Observations, Owner, Phase, PodName, PodRead, Read,
 };
+use ipledger_sync::observe::NodeMemory;
 
 use crate::time::{SECOND, clock};
 use crate::variant::View;
@@ -31,8 +32,9 @@ pub(crate) struct Pass {
     identity: Option<BoundCluster>,
     holds: Vec<Hold>,
     pods: BTreeMap<PodName, PodRead>,
-    nodes: BTreeMap<String, Read<ipledger_sync::diff::Node>>,
+    nodes: BTreeMap<String, Read<Node>>,
     absences: BTreeMap<HoldKey, Absence>,
+    memory: NodeMemory,
 }
 
 impl World {
@@ -55,7 +57,7 @@ impl World {
             .into_iter()
             .chain(read)
             .chain([Part::Decision]);
-        let syncer = &self.clusters[cluster].syncer;
+        let syncer = &mut self.clusters[cluster].syncer;
         let pass = Pass {
             cluster,
             instance,
@@ -68,6 +70,7 @@ impl World {
             pods: BTreeMap::new(),
             nodes: BTreeMap::new(),
             absences: syncer.memory.clone(),
+            memory: std::mem::take(&mut syncer.nodes),
         };
         self.soon(5, 500, Event::Step(Box::new(pass)));
     }
@@ -91,9 +94,8 @@ impl World {
                 false
             }
             Part::Nodes => {
-                let names = owners(&pass.holds).filter_map(|owner| owner.node.clone());
-                let names: BTreeSet<_> = names.collect();
-                pass.nodes = self.get_nodes(pass.cluster, pass.api, names);
+                let names = nodes_of(&pass);
+                pass.nodes = self.get_nodes(pass.cluster, pass.api, names, &mut pass.memory);
                 false
             }
             Part::Decision => {
@@ -102,21 +104,23 @@ impl World {
             }
         };
         if is_done {
-            return self.end_pass(&pass);
+            return self.end_pass(pass);
         }
         let mut pause = self.dice.between(5, 300);
         if !self.healing && self.dice.percent(4) {
             // The process stands still.
             pause = self.dice.between(20, 180) * SECOND;
-            self.interrupt_watch(pass.cluster, pause);
         }
         self.after(pause, Event::Step(Box::new(pass)));
     }
 
-    fn end_pass(&mut self, pass: &Pass) {
+    fn end_pass(&mut self, mut pass: Pass) {
+        let absent = self.absent_nodes(pass.cluster);
         let syncer = &mut self.clusters[pass.cluster].syncer;
         if syncer.instance == pass.instance {
             syncer.is_busy = false;
+            pass.memory.keep(|name| absent.contains(name));
+            syncer.nodes = pass.memory;
             if pass.is_periodic {
                 let next = Event::Pass(pass.cluster, pass.instance, true);
                 self.soon(10 * SECOND, 40 * SECOND, next);
@@ -215,6 +219,23 @@ impl World {
     }
 }
 
-fn owners(holds: &[Hold]) -> impl Iterator<Item = &ipledger_sync::diff::Owner> {
+/// The nodes of those whose pod was not found, or has ended, or was not looked for yet.
+fn nodes_of(pass: &Pass) -> BTreeSet<String> {
+    let lives = |owner: &&Owner| match pass.pods.get(&owner.pod).map(|read| &read.get) {
+        Some(Read::Found(_, pod)) => {
+            let uid = owner.uid.as_ref();
+            let is_own =
+                uid.is_none_or(|uid| pod.uid == *uid || pod.mirror_of.as_ref() == Some(uid));
+            is_own
+                && !matches!(pod.phase, Phase::Failed | Phase::Succeeded)
+                && pod.terminating_until.is_none()
+        }
+        _ => false,
+    };
+    let others = owners(&pass.holds).filter(|owner| !lives(owner));
+    others.filter_map(|owner| owner.node.clone()).collect()
+}
+
+fn owners(holds: &[Hold]) -> impl Iterator<Item = &Owner> {
     holds.iter().filter_map(|hold| hold.owner.as_ref())
 }

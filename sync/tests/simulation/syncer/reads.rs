@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use ipledger_sync::diff::{
-    Blind, ContainerState, HeartbeatSource, Heartbeats, Hold, HoldKey, NameList, Node, Owner, Pod,
-    PodName, PodRead, Read,
+    Blind, ContainerState, Hold, HoldKey, NameList, Node, Owner, Pod, PodName, PodRead, Read,
 };
+use ipledger_sync::observe::{NodeMemory, NodeObject, Renewal};
+use jiff::SignedDuration;
 
 use super::ReadFault;
-use crate::beats::Heard;
 use crate::time::{clock, whole_seconds};
 use crate::world::{Machine, Object, World};
 
@@ -140,60 +140,69 @@ impl World {
         }
     }
 
-    /// A GET of each node, with what the watch of its Lease has shown.
+    /// A GET of each node, with what the process remembers of it.
     pub(super) fn get_nodes(
         &mut self,
         cluster: usize,
         api: Option<usize>,
         names: impl IntoIterator<Item = String>,
+        memory: &mut NodeMemory,
     ) -> BTreeMap<String, Read<Node>> {
-        let mut reads = BTreeMap::new();
+        let (now, mut reads) = (clock(self.now, 0), BTreeMap::new());
         for name in names {
-            let read = match self.fails(cluster) {
-                Some(why) => Read::Blind(why),
-                None => self.node_read(cluster, api, &name),
+            self.read_lease(cluster, api, &name, memory);
+            let read = match (self.fails(cluster), self.node_object(api, &name)) {
+                (Some(why), _) => Read::Blind(why),
+                (None, Some(object)) => Read::Found(now, memory.seen(&name, object, now)),
+                (None, None) => {
+                    memory.gone(&name);
+                    Read::NotFound(now)
+                }
             };
             reads.insert(name, read);
         }
         reads
     }
 
-    fn node_read(&self, cluster: usize, api: Option<usize>, name: &str) -> Read<Node> {
-        let (now, mut machines) = (clock(self.now, 0), self.machines.iter());
-        let machine = machines.find(|of| Some(of.cluster) == api && of.name == name);
-        let found = machine.and_then(|machine| Some((machine, machine.node.as_ref()?)));
-        let Some((machine, node)) = found else {
-            return Read::NotFound(now);
-        };
-        let ahead = self.clusters[machine.cluster].clock_ahead;
-        let unreachable_since = machine.beats.unreachable_since(self.now);
-        Read::Found(
-            now,
-            Node {
-                uid: node.uid.clone(),
-                resource_version: "5001".to_owned(),
-                heartbeats: self.heard(cluster, machine).map(|heard| Heartbeats {
-                    source: HeartbeatSource::Lease,
-                    written_at: clock(heard.later_than, machine.clock_ahead),
-                    unbroken_since: clock(heard.unbroken_since, 0),
-                    later_than: clock(heard.later_than, 0),
-                }),
-                out_of_service: node.is_out_of_service,
-                unreachable_since: unreachable_since.map(|since| whole_seconds(since, ahead)),
-            },
-        )
+    fn machine_named(&self, api: Option<usize>, name: &str) -> Option<&Machine> {
+        let mut machines = self.machines.iter();
+        machines.find(|of| Some(of.cluster) == api && of.name == name)
     }
 
-    pub(super) fn heard(&self, cluster: usize, machine: &Machine) -> Option<Heard> {
-        let watch = &self.clusters[cluster].syncer.watch;
-        if self.now >= watch.dropped_until {
-            return machine.beats.heard(watch.since, self.now);
+    fn node_object(&self, api: Option<usize>, name: &str) -> Option<NodeObject> {
+        let machine = self.machine_named(api, name)?;
+        let node = machine.node.as_ref()?;
+        let ahead = self.clusters[machine.cluster].clock_ahead;
+        let unreachable = machine.beats.unreachable_since(self.now);
+        Some(NodeObject {
+            uid: node.uid.clone(),
+            resource_version: "5001".to_owned(),
+            out_of_service: node.is_out_of_service,
+            unknown_since: unreachable.map(|since| whole_seconds(since, ahead)),
+        })
+    }
+
+    /// The Lease goes with its node.
+    pub(super) fn read_lease(
+        &mut self,
+        cluster: usize,
+        api: Option<usize>,
+        name: &str,
+        memory: &mut NodeMemory,
+    ) {
+        let is_hidden = self.now < self.clusters[cluster].syncer.no_leases_until;
+        if is_hidden || self.fails(cluster).is_some() {
+            return;
         }
-        let index = self
-            .machines
-            .iter()
-            .position(|of| std::ptr::eq(of, machine))?;
-        *watch.believed.get(index)?
+        let machine = self
+            .machine_named(api, name)
+            .filter(|machine| machine.node.is_some());
+        let renewal = machine.map(|machine| Renewal {
+            renewed_at: clock(machine.beats.last_up_to(self.now), machine.clock_ahead),
+            longest_beat: SignedDuration::from_secs(40),
+        });
+        let answered_at = self.now + self.dice.between(1, 400);
+        memory.heard(name, renewal, clock(self.now, 0), clock(answered_at, 0));
     }
 
     /// All pods of a cluster by name.

@@ -59,6 +59,7 @@ impl World {
             self.build_machines(cluster);
             self.build_slots(cluster);
             self.soon(0, 20 * SECOND, Event::Pass(cluster, 0, true));
+            self.soon(0, 5 * SECOND, Event::Hear(cluster, 0));
         }
         self.declare();
         self.at(20 * SECOND, Event::Chaos);

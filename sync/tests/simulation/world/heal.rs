@@ -9,7 +9,7 @@ const MESSAGES: i64 = 210 * SECOND;
 /// And by then everything is clean: time-out of a silent node, grace, two looks, and some passes.
 const PATIENCE: i64 = 900 * SECOND;
 /// After nothing is in doubt any more.
-const PATIENCE_FOR_DOUBTS: i64 = 300 * SECOND;
+const PATIENCE_FOR_DOUBTS: i64 = 600 * SECOND;
 
 impl World {
     pub(super) fn heal(&mut self) {

@@ -6,7 +6,7 @@ use super::{Event, Pod, Sandbox, Stage, Verb, World};
 use crate::time::SECOND;
 
 /// How long a kubelet takes to stop a pod, at most, once it knows that it must.
-const STOP: i64 = 20 * SECOND;
+const STOP: i64 = 40 * SECOND;
 
 impl World {
     /// The kubelet learns what the API server says of a pod, and says what it knows itself.

@@ -31,6 +31,25 @@ impl World {
         }
     }
 
+    /// Cut off for less than a minute; somebody deletes a pod of it meanwhile.
+    pub(super) fn stutter(&mut self, machine: usize) {
+        if !self.machines[machine].is_connected {
+            return;
+        }
+        self.cut_off(machine);
+        let silence = self.machines[machine].silences;
+        self.soon(5 * SECOND, 45 * SECOND, Event::Reconnect(machine, silence));
+        if let Some(pod) = self.dice.pick(&self.objects_on(machine)) {
+            self.delete_by_force(pod);
+        }
+    }
+
+    pub(super) fn end_stutter(&mut self, machine: usize, silence: u32) {
+        if self.machines[machine].silences == silence {
+            self.reconnect(machine);
+        }
+    }
+
     pub(super) fn reconnect(&mut self, machine: usize) {
         let of = &mut self.machines[machine];
         if of.is_on && !of.is_connected {
