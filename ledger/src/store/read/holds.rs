@@ -379,7 +379,10 @@ fn differing(request: &Allocate, stored: &Payload, same_network_name: bool) -> S
     }
     // The source recorded no request, and perhaps no owner: only the ranges were compared.
     if stored.reason == "import" {
-        return "ranges".to_owned();
+        let imported = stored.decision.as_ref().map_or(&[][..], |d| &d.ips);
+        let fits = |ip: &IpAddr| request.ranges.iter().any(|window| window.contains(*ip));
+        let only_ips = !request.ips.is_empty() && imported.iter().all(fits);
+        return if only_ips { "ips" } else { "ranges" }.to_owned();
     }
     if stored.owner.as_ref().map(|o| (&o.namespace, &o.name))
         != request.owner.as_ref().map(|o| (&o.namespace, &o.name))
