@@ -86,7 +86,10 @@ async fn imported_address_is_not_given_to_another() {
     assert_eq!(ips(&add(&bench.ledger, newer).await.unwrap()), ["10.0.0.3"]);
     let fixed = sandbox("c4", "uid-4").ips(&["10.0.0.1"]);
     let taken = refusal(add(&bench.ledger, fixed).await);
-    let hold = bench.ledger.describe(taken.hold().expect("a hold")).await;
+    let hold = bench
+        .ledger
+        .describe(taken.hold().expect("a hold"), WAIT)
+        .await;
     assert_eq!(hold.unwrap().unwrap().attachment.container_id, "c1");
     bench.ledger.close().await;
 }
