@@ -140,6 +140,14 @@ fn hold_event(
     let mut payload = Payload::new(Kind::Allocated, reason, &request.provenance);
     payload.attachment = Some(request.attachment.clone());
     payload.owner = request.owner.clone();
+    if request
+        .owner
+        .as_ref()
+        .is_some_and(|owner| owner.uid.is_none())
+    {
+        // An old runtime: namespace, name and node stand in.
+        payload.inferred = vec!["owner.uid".to_owned()];
+    }
     payload.token = request.token;
     payload.content = Some(hex(&content.to_be_bytes()));
     payload.cooldown_seconds = Some(request.cooldown_seconds);
