@@ -444,41 +444,53 @@ impl Naive {
         names: &[String],
         fixed: &[Option<&'static str>],
     ) -> Result<Vec<&'static str>, String> {
-        let mut chosen: Vec<&'static str> = Vec::new();
+        let mut chosen: Vec<Option<&'static str>> = vec![None; add.ranges.len()];
+        let mut refused: Vec<String> = Vec::new();
         let older = self.of_pod(add.interface);
+        let own = |space: &str, ip: &str| older.iter().any(|a| a.ip == ip && a.space == space);
+        for (position, ip) in fixed.iter().enumerate() {
+            let Some(ip) = ip else { continue };
+            let space = &names[position];
+            refused.extend(self.check_fixed(space, ip, own(space, ip)).err());
+            chosen[position] = Some(ip);
+        }
         for (position, &range) in add.ranges.iter().enumerate() {
-            let (space, range) = (&names[position], &RANGES[range]);
-            let used = |ip: &str| {
-                let mut earlier = chosen.iter().zip(names);
-                earlier.any(|(chosen, name)| *chosen == ip && name == space)
-            };
-            let own = |ip: &str| older.iter().find(|a| a.ip == ip && a.space == *space);
-            if let Some(ip) = fixed[position] {
-                self.check_fixed(space, ip, own(ip).is_some())?;
-                chosen.push(ip);
+            if fixed[position].is_some() {
                 continue;
             }
+            let (space, range) = (&names[position], &RANGES[range]);
+            let used = |ip: &str| {
+                let mut others = chosen.iter().zip(names);
+                others.any(|(chosen, name)| *chosen == Some(ip) && name == space)
+            };
             let mut fitting: Vec<&&Address> = older
                 .iter()
                 .filter(|a| a.space == *space && range.hands_out.contains(&a.ip) && !used(a.ip))
                 .filter(|a| Naive::is_held(a))
                 .collect();
             fitting.sort_by_key(|a| (a.position != position, a.position, number(a.ip)));
-            if let Some(taken_over) = fitting.first() {
-                chosen.push(taken_over.ip);
-                continue;
-            }
             let free = range.hands_out.iter().find(|ip| {
                 let may_have = match self.address(space, ip) {
                     None => true,
                     Some(address) if Naive::is_held(address) => false,
-                    Some(address) => !self.is_cooling(address) || own(ip).is_some(),
+                    Some(address) => !self.is_cooling(address) || own(space, ip),
                 };
                 may_have && !used(ip)
             });
-            chosen.push(*free.ok_or_else(|| self.full(space, range.hands_out))?);
+            let choice = fitting.first().map(|taken_over| taken_over.ip);
+            chosen[position] = choice.or(free.copied());
+            if chosen[position].is_none() {
+                refused.push(self.full(space, range.hands_out));
+            }
         }
-        Ok(chosen)
+        // The first kind that applies, whichever range it is about.
+        for kind in ["address_taken", "address_cooling", "exhausted", "cooling"] {
+            let of_kind = format!("refused {kind} ");
+            if let Some(told) = refused.iter().find(|told| told.starts_with(&of_kind)) {
+                return Err(told.clone());
+            }
+        }
+        Ok(chosen.into_iter().flatten().collect())
     }
 
     fn check_fixed(&self, space: &str, ip: &str, own: bool) -> Result<(), String> {
@@ -816,10 +828,10 @@ fn is_same_request(a: &Add, b: &Add) -> bool {
 
 fn assign_fixed(add: &Add) -> Result<Vec<Option<&'static str>>, String> {
     let mut fixed: Vec<Option<&'static str>> = vec![None; add.ranges.len()];
-    for &ip in &add.ips {
+    for (nth, &ip) in add.ips.iter().enumerate() {
         let ip = ADDRESSES[ip];
         if fixed.contains(&Some(ip)) {
-            return Err(format!("refused invalid_request ips {ip}"));
+            return Err(format!("refused invalid_request ips[{nth}] {ip}"));
         }
         let place = (0..fixed.len())
             .find(|&index| {
