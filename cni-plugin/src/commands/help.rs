@@ -6,6 +6,7 @@ Usage:
   configuration on standard input. By hand:
 
   ipledger drain [OPTIONS]   deliver the releases that wait on this node
+  ipledger install [OPTIONS] put this program into the CNI directory of the node
   ipledger --version         print the version
   ipledger --help            print this text
 
@@ -92,4 +93,26 @@ Exit status:
   1  releases wait on; run it again when the API is back
   2  wrong usage, or a flat file that cannot be used
   3  nothing waits any more, but releases were set aside by this run
+";
+
+pub(super) const INSTALL: &str = "\
+Put this program into the CNI directory of the node, where runtimes look for it.
+
+Usage: ipledger install [OPTIONS]
+
+Options:
+  --dir DIR         the directory, which must exist (default /opt/cni/bin)
+  --as-whereabouts  also under the name whereabouts, so that existing definitions
+                    are served; replaces whereabouts' own binary
+  --help            print this text
+
+A runtime that calls the plugin meanwhile runs the old file or the new one, never
+a part of one: the file is written beside the name, synced, and renamed over it.
+A link under the name is replaced, and what it points to stays as it is. A file
+that is the same already is left alone.
+
+Exit status:
+  0  every name has this program
+  1  a name could not be written; whatever was there is there still
+  2  wrong usage
 ";
