@@ -19,6 +19,14 @@ demo: ## The main job in under a minute: a pod gets its address, a second one is
 	@cargo build --quiet -p ipledger -p ipledger-api -p e2e --bin ipledger --bin ipledger-api --bin demo
 	@$(ROOT) $(TARGET)/debug/demo
 
+.PHONY: demo-outage
+demo-outage: ## The two reports that started this project, on a real API server, in about a minute.
+	@scripts/need postgres macvlan ip cargo go kubectl
+	@echo "building ipledger, ipledger-api, ipledger-sync and the demo ..."
+	@cargo build --quiet -p ipledger -p ipledger-api -p ipledger-sync -p e2e \
+		--bin ipledger --bin ipledger-api --bin ipledger-sync --bin demo-outage
+	@$(ROOT) $(TARGET)/debug/demo-outage
+
 .PHONY: test
 test: ## Format, lints, unit, integration and end-to-end tests; installs what they need.
 	@scripts/test
@@ -54,3 +62,7 @@ image: static ## The container image of docker-compose.yml.
 .PHONY: openapi
 openapi: ## Write docs/openapi.json from the handlers.
 	@cargo run --quiet -p ipledger-api -- openapi > docs/openapi.json
+
+.PHONY: crds
+crds: ## Write deploy/crds from the types in sync/src/crd.
+	@cargo run --quiet -p ipledger-sync --example write-crds -- deploy/crds

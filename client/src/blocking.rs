@@ -7,22 +7,19 @@
 //!   attachment and order token. So a request whose outcome is unknown is simply sent again, and
 //!   [`ClientError::outcome_unknown`] says whether the question was still open at the end.
 
-mod address;
-mod backoff;
-mod budget;
 mod call;
 mod connection;
-mod error;
 mod response;
 
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-pub use address::{ApiAddress, ApiAddressError};
-pub use budget::Budget;
-pub use error::{AddressFailure, ClientError, io_error_text};
+pub use crate::address::{ApiAddress, ApiAddressError};
+pub use crate::budget::Budget;
+pub use crate::error::{AddressFailure, ClientError, io_error_text};
 
+use crate::header;
+use crate::outcome::decode;
 use crate::types::{
     AllocateRequest, AllocateResponse, Attachment, CheckRangesRequest, CheckRangesResponse,
     GarbageRequest, GarbageResponse, ReleaseRequest, ReleaseResponse,
@@ -66,12 +63,7 @@ impl Client {
         };
         client.add_header("User-Agent", user_agent)?;
         if let Some(token) = token {
-            if token.is_empty() {
-                return Err(ClientError::Header {
-                    name: "Authorization",
-                });
-            }
-            client.add_header("Authorization", &format!("Bearer {token}"))?;
+            client.add_header("Authorization", &header::bearer(token)?)?;
         }
         Ok(client)
     }
@@ -81,10 +73,7 @@ impl Client {
     /// # Errors
     /// [`ClientError::Header`] if the value is empty or is not printable ASCII.
     pub fn add_header(&mut self, name: &'static str, value: &str) -> Result<(), ClientError> {
-        let printable = |byte: u8| byte == b' ' || byte.is_ascii_graphic();
-        if value.is_empty() || !value.bytes().all(printable) {
-            return Err(ClientError::Header { name });
-        }
+        header::check(name, value)?;
         self.headers.0.push_str(&format!("{name}: {value}\r\n"));
         Ok(())
     }
@@ -161,13 +150,14 @@ impl Client {
         attachment: &Attachment,
         budget: Budget,
     ) -> Result<Option<AllocateResponse>, ClientError> {
-        let query = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
-        let target = format!(
-            "/v1/attachments?cluster={}&network={}&container_id={}&ifname={}",
-            query(&attachment.cluster),
-            query(&attachment.network),
-            query(&attachment.container_id),
-            query(&attachment.ifname),
+        let target = crate::target::with_query(
+            "/v1/attachments",
+            [
+                ("cluster", attachment.cluster.as_str()),
+                ("network", attachment.network.as_str()),
+                ("container_id", attachment.container_id.as_str()),
+                ("ifname", attachment.ifname.as_str()),
+            ],
         );
         let answer = self.call(&Request::get(&target), budget);
         match answer {
@@ -208,17 +198,4 @@ impl Client {
         };
         decode(&self.call(&Request::post(target, &encode), budget)?)
     }
-}
-
-/// The answer of a success, with the address that gave it.
-struct Answer {
-    address: String,
-    body: Vec<u8>,
-}
-
-fn decode<A: DeserializeOwned>(answer: &Answer) -> Result<A, ClientError> {
-    serde_json::from_slice(&answer.body).map_err(|error| ClientError::Protocol {
-        address: answer.address.clone(),
-        reason: format!("the answer is not what this API sends: {error}"),
-    })
 }

@@ -6,8 +6,10 @@ use std::sync::OnceLock;
 
 use anyhow::{Context, Result, ensure};
 
-/// What runs as a program of its own.
-const PROGRAMS: [&str; 2] = ["ipledger", "ipledger-api"];
+/// What a node and its service need.
+const SERVICE: &[&str] = &["ipledger", "ipledger-api"];
+/// What a whole cluster needs.
+const CLUSTER: &[&str] = &["ipledger", "ipledger-api", "ipledger-sync"];
 
 /// The directory with `ipledger` and `ipledger-api` of the profile that this code was built
 /// with. A program that has them beside it uses them as they are: under sudo there may be no
@@ -15,29 +17,42 @@ const PROGRAMS: [&str; 2] = ["ipledger", "ipledger-api"];
 /// test by name works on a clean clone.
 pub fn directory() -> Result<&'static Path> {
     static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    match BUILT.get_or_init(|| find().map_err(|error| format!("{error:#}"))) {
+    once(&BUILT, SERVICE)
+}
+
+/// The same with `ipledger-sync`.
+pub fn directory_with_sync() -> Result<&'static Path> {
+    static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    once(&BUILT, CLUSTER)
+}
+
+fn once(
+    built: &'static OnceLock<Result<PathBuf, String>>,
+    programs: &[&str],
+) -> Result<&'static Path> {
+    match built.get_or_init(|| find(programs).map_err(|error| format!("{error:#}"))) {
         Ok(directory) => Ok(directory),
         Err(text) => anyhow::bail!("{text}"),
     }
 }
 
-fn find() -> Result<PathBuf> {
+fn find(programs: &[&str]) -> Result<PathBuf> {
     let own = std::env::current_exe().context("where this program is")?;
     // target/<profile>/deps/it-…, target/<profile>/demo
     let beside = own.parent().context("the target directory")?;
     if beside.ends_with("deps") {
-        return build(beside.parent().context("the target directory")?);
+        return build(beside.parent().context("the target directory")?, programs);
     }
-    if PROGRAMS.iter().all(|name| beside.join(name).is_file()) {
+    if programs.iter().all(|name| beside.join(name).is_file()) {
         return Ok(beside.to_owned());
     }
-    build(beside)
+    build(beside, programs)
 }
 
-fn build(directory: &Path) -> Result<PathBuf> {
+fn build(directory: &Path, programs: &[&str]) -> Result<PathBuf> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.args(["build", "--quiet"]);
-    cargo.args(PROGRAMS.iter().flat_map(|name| ["-p", name]));
+    cargo.args(programs.iter().flat_map(|name| ["-p", name]));
     if directory.ends_with("release") {
         cargo.arg("--release");
     }

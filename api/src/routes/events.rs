@@ -31,6 +31,9 @@ pub(super) struct EventsQuery {
     space: String,
     /// Only events about this address.
     address: Option<String>,
+    /// Only events later than this position of the space.
+    #[param(default = 0)]
+    after: Option<u64>,
     /// How many events a page has at most.
     #[param(minimum = 1, maximum = 5000, default = 500)]
     limit: Option<u32>,
@@ -58,16 +61,19 @@ pub(super) async fn list(
     let space = query.required("space")?;
     check::space("space", &space)?;
     let address = query.address("address")?;
+    let after = query.number("after")?;
     let limit = query.limit(USUAL_LIMIT, MOST)?;
     let given = query.text("cursor");
     query.end()?;
     let address_text = address.map(|ip| ip.to_string());
+    let after_text = after.map(|seq| seq.to_string());
     let parameters = [
         ("space", Some(space.as_str())),
         ("address", address_text.as_deref()),
+        ("after", after_text.as_deref()),
     ];
     let cursor = Cursor::new("events", parameters);
-    let after_seq: u64 = given.map_or(Ok(0), |text| cursor.read(&text))?;
+    let after_seq: u64 = given.map_or(Ok(after.unwrap_or(0)), |text| cursor.read(&text))?;
     let query = EventQuery {
         space,
         address,

@@ -46,6 +46,31 @@ async fn events_come_in_order_and_each_carries_the_hash_of_the_one_before() {
 }
 
 #[tokio::test]
+async fn a_reader_goes_on_behind_the_position_it_knows() {
+    let api = Api::start().await;
+    for container in ["c1", "c2", "c3", "c4"] {
+        api.addresses(&allocate(container)).await;
+    }
+    let seqs = |page: &Value| -> Vec<u64> {
+        let events = page["events"].as_array().unwrap();
+        events.iter().map(|e| e["seq"].as_u64().unwrap()).collect()
+    };
+    let path = "/v1/events?space=prod&after=1&limit=2";
+    let page = api.must_get(path).await;
+    assert_eq!(seqs(&page), [2, 3]);
+    let next = page["next"].as_str().unwrap();
+    let page = api.must_get(&format!("{path}&cursor={next}")).await;
+    assert_eq!((seqs(&page), page["next"].as_str()), (vec![4], None));
+    let page = api.must_get("/v1/events?space=prod&after=4").await;
+    assert!(seqs(&page).is_empty());
+    // A position that is not there yet is not an error: the reader waits for it.
+    let page = api
+        .must_get("/v1/events?space=prod&after=18446744073709551615")
+        .await;
+    assert!(seqs(&page).is_empty());
+}
+
+#[tokio::test]
 async fn an_address_has_a_history() {
     let api = Api::start().await;
     for container in ["c1", "c2"] {

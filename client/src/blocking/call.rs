@@ -2,12 +2,12 @@ use std::io::{self, Write};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use super::backoff::Backoff;
 use super::connection::Connection;
-use super::error::io_error_text;
 use super::response::{self, Response, ResponseError};
-use super::{AddressFailure, Answer, ApiAddress, Budget, Client, ClientError};
-use crate::types::{Problem, ProblemCode};
+use super::{ApiAddress, Budget, Client, ClientError};
+use crate::backoff::Backoff;
+use crate::error::io_error_text;
+use crate::outcome::{Account, Answer, Failure, judge};
 
 /// One attempt gets at most this long: a server that hangs must not eat the whole budget, and
 /// the same request may be sent to another one.
@@ -40,32 +40,6 @@ impl<'a> Request<'a> {
     }
 }
 
-/// Why one attempt did not give an answer.
-enum Failure {
-    /// The request did not leave in full, so it was not applied.
-    NotSent(String),
-    /// It left, and no answer came back.
-    NoAnswer(String),
-    /// Something else than the API answered.
-    NotTheApi(String),
-    /// The API cannot serve now.
-    Later(Box<Problem>, Option<Duration>),
-    /// The API said no.
-    Refused(Box<Problem>),
-}
-
-/// What is known after several attempts.
-#[derive(Default)]
-struct Account {
-    /// The last failure of each address.
-    failures: Vec<(ApiAddress, String)>,
-    /// Something was sent that nobody answered for.
-    unanswered: bool,
-    problem: Option<Box<Problem>>,
-    retry_after: Option<Duration>,
-    not_the_api: Option<(ApiAddress, String)>,
-}
-
 impl Client {
     /// Sends the request until there is an answer, a refusal, or no time left.
     pub(super) fn call(
@@ -79,7 +53,7 @@ impl Client {
             if let Some(answer) = self.round(request, budget, &mut account)? {
                 return Ok(answer);
             }
-            let wait = backoff.wait(account.retry_after.take());
+            let wait = backoff.wait(account.take_retry_after());
             if round >= budget.rounds() || wait >= budget.left() {
                 break;
             }
@@ -97,7 +71,6 @@ impl Client {
     ) -> Result<Option<Answer>, ClientError> {
         let count = self.addresses.len();
         let first = self.preferred.load(Ordering::Relaxed);
-        let mut strangers = 0;
         for index in (0..count).map(|offset| (first + offset) % count) {
             let address = &self.addresses[index];
             if budget.left().is_zero() {
@@ -111,24 +84,11 @@ impl Client {
                         body,
                     }));
                 }
-                Err(Failure::Refused(problem)) => return Err(ClientError::Problem(problem)),
-                Err(failure) => {
-                    strangers += usize::from(matches!(failure, Failure::NotTheApi(_)));
-                    account.note(address, failure);
-                }
+                Err(failure) => account.note(address, failure)?,
             }
         }
-        // Nobody but strangers there: asking again changes nothing.
-        match account.not_the_api.take() {
-            Some((address, reason)) if strangers == count => Err(ClientError::Protocol {
-                address: address.to_string(),
-                reason,
-            }),
-            other => {
-                account.not_the_api = other;
-                Ok(None)
-            }
-        }
+        account.end_round(count)?;
+        Ok(None)
     }
 
     fn attempt(
@@ -143,7 +103,11 @@ impl Client {
         let message = self.message(address, request, deadline);
         connection.write_all(&message).map_err(not_sent)?;
         match response::read(&mut connection) {
-            Ok(response) => judge(response),
+            Ok(Response {
+                status,
+                body,
+                retry_after,
+            }) => judge(status, body, retry_after),
             Err(ResponseError::Malformed(reason)) => Err(Failure::NotTheApi(reason)),
             Err(error) => Err(Failure::NoAnswer(error.to_string())),
         }
@@ -179,73 +143,5 @@ impl Client {
             message.extend_from_slice(b"\r\n");
         }
         message
-    }
-}
-
-fn judge(response: Response) -> Result<Vec<u8>, Failure> {
-    let Response {
-        status,
-        body,
-        retry_after,
-    } = response;
-    if (200..300).contains(&status) {
-        return Ok(body);
-    }
-    match serde_json::from_slice::<Problem>(&body) {
-        Ok(problem) if status == 503 && problem.retryable => {
-            Err(Failure::Later(Box::new(problem), retry_after))
-        }
-        Ok(problem) => Err(Failure::Refused(Box::new(problem))),
-        // A proxy in between lost its server.
-        Err(_) if status >= 500 => Err(Failure::NoAnswer(format!("HTTP status {status}"))),
-        Err(_) => Err(Failure::NotTheApi(format!(
-            "HTTP status {status} without a problem body"
-        ))),
-    }
-}
-
-impl Account {
-    fn note(&mut self, address: &ApiAddress, failure: Failure) {
-        let reason = match failure {
-            Failure::NotSent(reason) => reason,
-            Failure::NoAnswer(reason) => {
-                self.unanswered = true;
-                reason
-            }
-            Failure::NotTheApi(reason) => {
-                self.unanswered = true;
-                self.not_the_api = Some((address.clone(), reason.clone()));
-                reason
-            }
-            Failure::Later(problem, wait) => {
-                self.unanswered |= problem.code == ProblemCode::OutcomeUnknown;
-                self.retry_after = self.retry_after.max(wait);
-                let reason = problem.detail.clone();
-                self.problem = Some(problem);
-                reason
-            }
-            Failure::Refused(problem) => problem.detail,
-        };
-        self.failures.retain(|(known, _)| known != address);
-        self.failures.push((address.clone(), reason));
-    }
-
-    fn into_error(self, changes_something: bool) -> ClientError {
-        let failures = self
-            .failures
-            .into_iter()
-            .map(|(address, reason)| AddressFailure {
-                address: address.to_string(),
-                reason,
-            })
-            .collect();
-        match (self.unanswered, self.problem) {
-            (false, Some(problem)) => ClientError::Problem(problem),
-            (false, None) => ClientError::Unreachable { failures },
-            (true, _) => ClientError::NoAnswer {
-                outcome_unknown: changes_something,
-                failures,
-            },
-        }
     }
 }

@@ -64,8 +64,9 @@ pub(crate) fn read_request(connection: &mut impl Read) -> String {
         if let Some((head, body)) = text.split_once("\r\n\r\n") {
             let length = head
                 .lines()
-                .find_map(|line| line.strip_prefix("Content-Length: "))
-                .map_or(0, |length| length.parse().unwrap());
+                .filter_map(|line| line.split_once(": "))
+                .find(|(name, _)| name.eq_ignore_ascii_case("content-length"))
+                .map_or(0, |(_, length)| length.parse().unwrap());
             if body.len() >= length {
                 return text;
             }
@@ -81,7 +82,7 @@ pub(crate) fn read_request(connection: &mut impl Read) -> String {
 pub(crate) fn answer(status: u16, body: &str) -> Do {
     let length = body.len();
     Do::Say(format!(
-        "HTTP/1.1 {status} X\r\nContent-Length: {length}\r\n\r\n{body}"
+        "HTTP/1.1 {status} X\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}"
     ))
 }
 

@@ -62,6 +62,12 @@ impl BoundCluster {
         &self.name
     }
 
+    /// UID of its namespace `kube-system`.
+    #[must_use]
+    pub fn uid(&self) -> &str {
+        &self.uid
+    }
+
     /// When the UID was read.
     #[must_use]
     pub fn read_at(&self) -> Timestamp {

@@ -56,7 +56,8 @@ pub enum PodGone {
     NotFound,
     /// The name belongs to a pod with another UID.
     AnotherUid,
-    /// The hold has no UID, and the name belongs to a pod that was created after the hold.
+    /// The hold has no UID, and the name belongs to a pod of another node that was created after
+    /// the hold.
     CreatedAfterHold,
     /// It ended, and every container was seen terminated.
     Finished,

@@ -45,6 +45,15 @@ pub struct Owner {
     pub node: Option<String>,
 }
 
+impl Owner {
+    /// Whether the UID is one that a kubelet makes for a static pod: a digest of its manifest, in
+    /// 32 hexadecimal digits. The API server makes UUIDs, with hyphens.
+    pub(super) fn is_static(&self) -> bool {
+        let digest = |uid: &String| uid.len() == 32 && uid.bytes().all(|b| b.is_ascii_hexdigit());
+        self.uid.as_ref().is_some_and(digest)
+    }
+}
+
 /// Where a pod is found. A reborn pod of a StatefulSet has the name of the one before.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct PodName {

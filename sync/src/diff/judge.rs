@@ -43,8 +43,8 @@ pub enum KeepReason {
     NodeUnknown,
     /// The pod is gone; the GET of its node says nothing.
     NodeUnseen(Blind),
-    /// The pod is gone; nothing shows that its containers are. Heartbeats for a whole grace, the
-    /// deletion of the node or its out-of-service taint would.
+    /// The pod is gone; nothing shows that its containers are. Heartbeats for a whole grace would
+    /// (not for a static pod), and the deletion of the node or its out-of-service taint.
     ContainersMayRun,
 }
 
@@ -109,7 +109,9 @@ impl<'a> Case<'a> {
     fn judge(&self, now: Timestamp) -> Result<Judgement, KeepReason> {
         let (pod_gone, absent_since) = self.find_gone()?;
         let until = after(absent_since, self.settings.grace_seconds);
-        if now < until {
+        // Seen again after the grace: a pass may stand still between its reads.
+        let is_seen_again = self.seen.pod.get.at().is_some_and(|at| at >= until);
+        if now < until || !is_seen_again {
             return Ok(Judgement::Wait(until, WaitReason::Grace));
         }
         let containers_gone = self.find_proofs(pod_gone, absent_since);
@@ -151,9 +153,14 @@ impl<'a> Case<'a> {
         if let Some(uid) = &self.owner.uid {
             return (!pod.is(uid)).then_some(PodGone::AnotherUid);
         }
+        // The clock alone is not enough: a database whose clock is behind, or a mirror that was
+        // written anew, would make a living pod look newer than its hold. On the same node the
+        // newer pod's own ADD ends the hold.
         let difference = self.settings.clock_difference_seconds;
-        let certain = after(self.hold.allocated_at, difference);
-        (pod.created_at > certain).then_some(PodGone::CreatedAfterHold)
+        let is_newer = pod.created_at > after(self.hold.allocated_at, difference);
+        let nodes = self.owner.node.as_ref().zip(pod.node.as_ref());
+        let is_elsewhere = nodes.is_some_and(|(held_on, node)| held_on != node);
+        (is_newer && is_elsewhere).then_some(PodGone::CreatedAfterHold)
     }
 
     /// Whether the owner, which is there, counts as gone.
@@ -189,7 +196,7 @@ impl<'a> Case<'a> {
         let deleted = self.owner.node.is_some() && matches!(node_read, Ok((_, None)));
         let terminated = pod_gone == PodGone::Finished || self.was_finished();
         let (read_at, node) = self.node().unzip();
-        let heard = |node: &Node| self.is_heard(node, absent_since);
+        let heard = |node: &Node| self.stops_with_its_object() && self.is_heard(node, absent_since);
         let absence = self.seen.absence.as_ref();
         let before = absence.and_then(|absence| absence.node_uid.as_ref());
         let replaced = |node: &Node| before.is_some_and(|uid| *uid != node.uid);
@@ -218,12 +225,21 @@ impl<'a> Case<'a> {
         })
     }
 
+    /// Whether a kubelet that is heard has stopped the pod. A static pod runs without its mirror,
+    /// which somebody may delete and an admission rule may keep away; it has been stopped only if
+    /// another static pod has taken its name on its node.
+    fn stops_with_its_object(&self) -> bool {
+        let successor = match &self.seen.pod.get {
+            Read::Found(_, pod) if pod.mirror_of.is_some() => pod.node.as_ref(),
+            _ => None,
+        };
+        !self.owner.is_static() || (successor.is_some() && successor == self.owner.node.as_ref())
+    }
+
     /// For a whole grace after the absence was seen, without a gap.
     fn is_heard(&self, node: &Node, absent_since: Timestamp) -> bool {
-        node.heartbeats.as_ref().is_some_and(|heartbeats| {
-            let from = heartbeats.unbroken_since.max(absent_since);
-            heartbeats.later_than >= after(from, self.settings.grace_seconds)
-        })
+        let heartbeats = node.heartbeats.as_ref();
+        heartbeats.is_some_and(|heard| heard.cover(absent_since, self.settings.grace_seconds))
     }
 
     /// When the time-out of a node that is unreachable ends.

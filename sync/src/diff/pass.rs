@@ -64,8 +64,8 @@ pub struct Corrections {
 /// Judges all holds that the ledger shows. Give it all of them, also those whose pods were not
 /// read: the share that a pass would free is measured against them.
 #[must_use]
-pub fn diff(
-    holds: &[Hold],
+pub fn diff<'a>(
+    holds: impl IntoIterator<Item = &'a Hold>,
     observations: &Observations,
     settings: &Settings,
     now: Timestamp,
@@ -96,7 +96,7 @@ pub fn diff(
 }
 
 /// Each hold once; `None` where one key stands for different contents.
-fn by_key(holds: &[Hold]) -> BTreeMap<HoldKey, Option<&Hold>> {
+fn by_key<'a>(holds: impl IntoIterator<Item = &'a Hold>) -> BTreeMap<HoldKey, Option<&'a Hold>> {
     let mut distinct = BTreeMap::new();
     for hold in holds {
         let first = distinct.entry(hold.key.clone()).or_insert(Some(hold));

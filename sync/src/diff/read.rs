@@ -3,6 +3,8 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::settings::after;
+
 /// A direct GET by name, without resource version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -82,6 +84,8 @@ pub struct Pod {
     pub mirror_of: Option<String>,
     /// `metadata.resourceVersion`.
     pub resource_version: String,
+    /// `spec.nodeName`, once it has one; a pod never moves.
+    pub node: Option<String>,
     /// `metadata.creationTimestamp`, by the API server's clock.
     pub created_at: Timestamp,
     /// `metadata.deletionTimestamp`: when the pod's own grace to terminate ends.
@@ -124,7 +128,7 @@ pub enum ContainerState {
 impl Pod {
     /// Whether this is the pod that the runtime knows under `uid`. Either match counts, so that
     /// an annotation can never make a living pod another one.
-    pub(super) fn is(&self, uid: &str) -> bool {
+    pub(crate) fn is(&self, uid: &str) -> bool {
         self.uid == uid || self.mirror_of.as_deref() == Some(uid)
     }
 
@@ -134,7 +138,7 @@ impl Pod {
 
     /// Ended, and every container was seen terminated. The phase alone can come from podgc, and
     /// containers alone can be between two restarts.
-    pub(super) fn is_finished(&self) -> bool {
+    pub(crate) fn is_finished(&self) -> bool {
         let mut states = self.containers.values();
         let all_terminated = states.all(|state| *state == ContainerState::Terminated);
         self.has_ended() && !self.containers.is_empty() && all_terminated
@@ -152,7 +156,8 @@ pub struct Node {
     pub heartbeats: Option<Heartbeats>,
     /// The taint `node.kubernetes.io/out-of-service` is set.
     pub out_of_service: bool,
-    /// When the Ready condition became `Unknown`; `None` while the node reports.
+    /// When the Ready condition became `Unknown`, or when this process first read that, if that
+    /// is later, so that no wrong clock shortens the time-out; `None` while the node reports.
     pub unreachable_since: Option<Timestamp>,
 }
 
@@ -172,6 +177,15 @@ pub struct Heartbeats {
     pub unbroken_since: Timestamp,
     /// The last one came after this moment: the one before it was still the latest then.
     pub later_than: Timestamp,
+}
+
+impl Heartbeats {
+    /// Whether they came for a whole grace after an absence was seen, without a gap.
+    #[must_use]
+    pub fn cover(&self, absent_since: Timestamp, grace_seconds: u32) -> bool {
+        let from = self.unbroken_since.max(absent_since);
+        self.later_than >= after(from, grace_seconds)
+    }
 }
 
 /// Where heartbeats come from.

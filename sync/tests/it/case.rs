@@ -119,6 +119,7 @@ pub(crate) fn pod(uid: &str, phase: Phase, states: &[ContainerState]) -> Pod {
         uid: uid.to_owned(),
         mirror_of: None,
         resource_version: "6001".to_owned(),
+        node: text("n1"),
         created_at: t(80),
         terminating_until: None,
         phase,

@@ -1,8 +1,10 @@
-//! The rules as a table, the pass, and random histories of a cluster.
+//! The rules as a table, the pass, and what more or less evidence does.
 #![cfg(test)]
 
 mod case;
-mod history;
+mod crd;
+mod import;
 mod monotone;
 mod pass;
+mod project;
 mod table;

@@ -2,9 +2,9 @@
 
 use ipledger_sync::diff::{Absence, Blind, ContainerState, Judgement, Phase, Read};
 use proptest::prelude::*;
+use proptest::test_runner::Config;
 
 use crate::case::{Case, absence, finished, list, node, pod, t};
-use crate::history::config;
 
 type Change = (&'static str, fn(&mut Case));
 
@@ -77,8 +77,16 @@ prop_compose! {
     }
 }
 
+fn config() -> Config {
+    Config {
+        cases: 3_000,
+        failure_persistence: None,
+        ..Config::default()
+    }
+}
+
 proptest! {
-    #![proptest_config(config(3_000))]
+    #![proptest_config(config())]
 
     #[test]
     fn more_evidence_never_takes_a_release_back(

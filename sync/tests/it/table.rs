@@ -50,12 +50,15 @@ const ROWS: &[Row] = &[
     ("hold without a pod", |c| c.hold.owner = None, "keep NoOwner"),
     // The hold has no UID.
     ("no UID, name gone", |c| c.owner().uid = None, "free NotFound by [NodeHeartbeat]"),
-    ("no UID, pod created after the hold", |c| born(c, 151), "free CreatedAfterHold by [NodeHeartbeat]"),
-    ("no UID, clocks may differ so much", |c| born(c, 150), "keep MayBeItsPod"),
-    ("no UID, pod older than the hold", |c| born(c, 80), "keep MayBeItsPod"),
+    ("no UID, pod of another node created after the hold", |c| born(c, 151, "n2"), "free CreatedAfterHold by [NodeHeartbeat]"),
+    ("no UID, clocks may differ so much", |c| born(c, 150, "n2"), "keep MayBeItsPod"),
+    ("no UID, newer by the clocks, same node", |c| born(c, 9_000, "n1"), "keep MayBeItsPod"),
+    ("no UID, newer pod without a node", |c| { born(c, 151, "n2"); unscheduled(c) }, "keep MayBeItsPod"),
+    ("no UID, mirror written anew", |c| { born(c, 9_000, "n1"); mirrored(c) }, "keep MayBeItsPod"),
+    ("no UID, pod older than the hold", |c| born(c, 80, "n2"), "keep MayBeItsPod"),
     ("no UID, finished: an older pod may run", |c| { ended(c, Phase::Failed, &[Terminated]); c.owner().uid = None }, "keep MayBeItsPod"),
     ("no UID, name gone, node cut off", |c| { c.owner().uid = None; c.cut_off(180) }, "wait 540 NodeTimeout"),
-    ("no UID, newer pod, node cut off", |c| { born(c, 151); c.cut_off(180) }, "wait 540 NodeTimeout"),
+    ("no UID, newer pod, node cut off", |c| { born(c, 151, "n2"); c.cut_off(180) }, "wait 540 NodeTimeout"),
     ("no UID, no node", |c| { c.owner().uid = None; c.owner().node = None }, "keep NodeUnknown"),
     // Its containers are gone too.
     ("node deleted", |c| c.seen.node = Read::NotFound(t(200)), "free NotFound by [NodeDeleted]"),
@@ -77,13 +80,24 @@ const ROWS: &[Row] = &[
     ("the deletion of some node", |c| { c.owner().node = None; c.seen.node = Read::NotFound(t(200)) }, "keep NodeUnknown"),
     ("remembered pod had not ended", |c| { c.seen.absence = finished("a"); restart(c); unread(c, NotRead) }, "keep NodeUnseen(NotRead)"),
     ("another pod's end", |c| { c.seen.absence = finished("b"); unread(c, BeforeHold) }, "keep NodeUnseen(BeforeHold)"),
+    // A static pod runs without its mirror.
+    ("static pod, mirror gone, node heard", |c| c.owner().uid = text(STATIC), "keep ContainersMayRun"),
+    ("static pod, mirror gone, node deleted", |c| { c.owner().uid = text(STATIC); c.seen.node = Read::NotFound(t(200)) }, "free NotFound by [NodeDeleted]"),
+    ("static pod, another manifest under its name", |c| { c.owner().uid = text(STATIC); mirror(c, "x", "b") }, "free AnotherUid by [NodeHeartbeat]"),
+    ("static pod, a mirror of another node", |c| { c.owner().uid = text(STATIC); mirror(c, "x", "b"); found(c, |pod| pod.node = text("n2")) }, "keep ContainersMayRun"),
+    ("static pod, a common pod under its name", |c| { c.owner().uid = text(STATIC); c.find(living("b")) }, "keep ContainersMayRun"),
     // The grace.
     ("first seen by this read", |c| { c.seen.absence = None; c.now = t(229) }, "wait 230 Grace"),
+    ("an old read of the pod does not ripen", |c| { c.seen.absence = None; c.now = t(9_000) }, "wait 230 Grace"),
+    ("seen again a second too early", |c| c.seen.absence = absence(171), "wait 201 Grace"),
     ("grace from the first sight", |c| { c.seen.absence = absence(199); c.now = t(228) }, "wait 229 Grace"),
     ("finished, within grace", |c| { ended(c, Phase::Failed, &[Terminated]); c.now = t(179) }, "wait 180 Grace"),
     ("node deleted, within grace", |c| { c.seen.node = Read::NotFound(t(200)); c.now = t(179) }, "wait 180 Grace"),
     ("clock set back", |c| c.now = t(0), "wait 180 Grace"),
 ];
+
+/// As a kubelet makes it of a manifest.
+const STATIC: &str = "0123456789abcdef0123456789abcdef";
 
 #[test]
 fn every_rule_holds() {
@@ -133,12 +147,28 @@ fn terminating(case: &mut Case, until: i64, out_of_service: bool, allowed: bool)
     case.settings.free_terminating_on_out_of_service = allowed;
 }
 
-/// The hold is of 90 and has no UID; the pod under its name was created then.
-fn born(case: &mut Case, created_at: i64) {
+/// The hold is of 90, of node `n1` and has no UID; the pod under its name was created then, there.
+fn born(case: &mut Case, created_at: i64, node: &str) {
     let mut pod = living("b");
     pod.created_at = t(created_at);
+    pod.node = text(node);
     case.find(pod);
     case.owner().uid = None;
+}
+
+/// Changes the pod that was read.
+fn found(case: &mut Case, change: impl FnOnce(&mut ipledger_sync::diff::Pod)) {
+    if let Read::Found(_, pod) = &mut case.seen.pod.get {
+        change(pod);
+    }
+}
+
+fn unscheduled(case: &mut Case) {
+    found(case, |pod| pod.node = None);
+}
+
+fn mirrored(case: &mut Case) {
+    found(case, |pod| pod.mirror_of = text("c"));
 }
 
 fn restart(case: &mut Case) {

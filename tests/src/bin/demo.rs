@@ -1,19 +1,15 @@
 //! `make demo`: one address, two pods, and a ledger that cannot hold a duplicate.
 
-use std::io::{IsTerminal as _, Write as _};
-
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use e2e::chain::{Node, Pod};
 use e2e::scenario::{self, ADDRESS, CLUSTER, FIRST_CONTAINER, SECOND_CONTAINER, THIRD_CONTAINER};
+use e2e::screen::Screen;
 use e2e::service::Service;
 use e2e::{binaries, table};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<()> {
-    let mut screen = Screen {
-        color: std::io::stdout().is_terminal(),
-        step: 0,
-    };
+    let mut screen = Screen::new();
     let directory = binaries::directory()?;
     screen.heading("Start the service, with a PostgreSQL of its own")?;
     let service = Service::start(&directory.join("ipledger-api"))?;
@@ -36,7 +32,10 @@ async fn main() -> Result<()> {
     hand_over(&mut screen, &node, &first, &second)?;
     history(&mut screen, &service)?;
     scenario::delete(&node, &second)?;
-    screen.end()
+    screen.end(
+        "The service, its database and the namespaces are removed.\n\
+         Next: `ipledger-api dev` keeps one running; README.md has a curl to try.",
+    )
 }
 
 fn first_pod(screen: &mut Screen, node: &Node, pod: &Pod) -> Result<()> {
@@ -114,41 +113,4 @@ fn history(screen: &mut Screen, service: &Service) -> Result<()> {
         "ACTOR",
     ];
     screen.block(&table::align(&header, &rows))
-}
-
-struct Screen {
-    color: bool,
-    step: u32,
-}
-
-impl Screen {
-    fn heading(&mut self, text: &str) -> Result<()> {
-        self.step += 1;
-        let (on, off) = if self.color {
-            ("\x1b[1m", "\x1b[0m")
-        } else {
-            ("", "")
-        };
-        self.write(&format!("\n{on}{}. {text}{off}", self.step))
-    }
-
-    fn line(&self, text: &str) -> Result<()> {
-        self.write(&format!("   {text}"))
-    }
-
-    fn block(&self, text: &str) -> Result<()> {
-        let indented: Vec<String> = text.lines().map(|line| format!("     {line}")).collect();
-        self.write(&indented.join("\n"))
-    }
-
-    fn end(&self) -> Result<()> {
-        self.write(
-            "\nDone. The service, its database and the namespaces are removed.\n\
-             Next: `ipledger-api dev` keeps one running; README.md has a curl to try.",
-        )
-    }
-
-    fn write(&self, text: &str) -> Result<()> {
-        writeln!(std::io::stdout(), "{text}").context("stdout")
-    }
 }

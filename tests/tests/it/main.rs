@@ -3,6 +3,7 @@
 mod demo;
 mod docker;
 mod limits;
+mod outage;
 mod plugin;
 mod scenario;
 

@@ -11,7 +11,7 @@ use e2e::{binaries, cnitool};
 use crate::say_not_run;
 
 /// Network namespaces need root; elsewhere the test says so.
-fn may_run(test: &str) -> bool {
+pub(crate) fn may_run(test: &str) -> bool {
     let is_root = std::process::Command::new("id")
         .arg("-u")
         .output()
