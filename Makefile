@@ -4,7 +4,8 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
-STATIC := x86_64-unknown-linux-gnu
+# The machine's own target, as in deploy/static-binaries.
+STATIC = $(shell rustc -vV | sed -n 's/^host: //p')
 ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo --preserve-env=PATH,IPLEDGER_LOG,NO_COLOR)
 
 .PHONY: help
@@ -40,7 +41,7 @@ build: ## Everything, unoptimised.
 	@cargo build --workspace
 
 .PHONY: static
-static: ## The release binaries, static: target/x86_64-unknown-linux-gnu/release.
+static: ## The release binaries, static: target/HOST/release, HOST as rustc -vV names it.
 	@RUSTFLAGS="-C target-feature=+crt-static" cargo build --release --target $(STATIC) \
 		-p ipledger -p ipledger-api
 

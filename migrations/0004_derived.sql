@@ -46,6 +46,10 @@ create unique index addresses_attachment on ipledger.addresses (attachment, posi
 create unique index addresses_owner on ipledger.addresses (owner, position)
     where step % 2 = 0 and owner is not null;
 
+-- The oldest hold of a pool, for the text of a refusal.
+create index addresses_oldest on ipledger.addresses (space_id, pool, allocated_seq)
+    where step % 2 = 0;
+
 -- CIDRs and windows in order of first use.
 create table ipledger.pools (
     space_id int not null,

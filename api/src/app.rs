@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::body::Bytes;
 use ledger::{Ledger, SharedClock};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
@@ -40,6 +41,8 @@ pub(crate) struct App {
     pub(crate) explainer: Explainer,
     pub(crate) documents: Documents,
     pub(crate) stopping: CancellationToken,
+    /// Taken before a connection is, so that whoever has none costs nothing.
+    pub(crate) reading: Semaphore,
 }
 
 /// Documents that are written once.
@@ -59,6 +62,7 @@ impl App {
         documents: Documents,
     ) -> Self {
         let metrics = Metrics::new(&ledger);
+        let reading = Semaphore::new(config.max_reading);
         Self {
             ledger,
             clock,
@@ -68,6 +72,7 @@ impl App {
             explainer: Explainer::default(),
             documents,
             stopping: CancellationToken::new(),
+            reading,
         }
     }
 

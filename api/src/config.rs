@@ -13,6 +13,9 @@ pub struct ServeConfig {
     pub request_time: Duration,
     /// How long the shutdown waits for requests that were accepted.
     pub drain_time: Duration,
+    /// How many requests may read from the database, or wait for a connection to do so, at a time.
+    /// A further one is answered with 503.
+    pub max_reading: usize,
     /// How long before a call of CNI GC a hold must have been suspect, to be freed by it.
     pub garbage_grace: Duration,
 }
@@ -24,6 +27,7 @@ impl Default for ServeConfig {
             header_time: Duration::from_secs(30),
             request_time: Duration::from_secs(30),
             drain_time: Duration::from_secs(30),
+            max_reading: 256,
             garbage_grace: Duration::from_secs(60),
         }
     }

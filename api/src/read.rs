@@ -3,9 +3,11 @@
 use std::future::Future;
 use std::time::Duration;
 
+use ipledger_client::types::ProblemCode;
 use ledger::answer::{Answer, Counted};
 use ledger::command::Count;
 use ledger::{Command, Error};
+use tokio::sync::SemaphorePermit;
 
 use crate::app::App;
 use crate::context::RequestContext;
@@ -18,11 +20,21 @@ impl App {
         context: &RequestContext,
         read: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, Failure> {
+        let _permit = self.may_read()?;
         let result = match tokio::time::timeout(context.time_left(None), read).await {
             Ok(result) => result,
             Err(_) => Err(Error::DeadlinePassed),
         };
         result.map_err(|error| Failure::from_ledger(error, Keys::default(), self.clock.now()))
+    }
+
+    /// A place among those that read.
+    pub(crate) fn may_read(&self) -> Result<SemaphorePermit<'_>, Failure> {
+        self.reading.try_acquire().map_err(|_| {
+            let waiting = self.config.max_reading;
+            let detail = format!("too many requests are reading ({waiting})");
+            Failure::new(ProblemCode::Overloaded, detail)
+        })
     }
 
     /// The end of a wait for something new: its time is over, or the service stops.

@@ -5,8 +5,9 @@ use std::str::FromStr;
 
 /// Where an API listens: a literal IP address and port, or the path of a unix socket.
 ///
-/// Host names are refused: a static binary has no resolver, and an address manager must not
-/// depend on a name service that runs in the cluster it serves.
+/// Host names are refused: the resolver of glibc is not part of a static binary, which the plugin
+/// is, and an address manager must not depend on a name service that runs in the cluster it
+/// serves.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum ApiAddress {
     /// `http://127.0.0.1:8311`, `http://[::1]:8311`.

@@ -2,6 +2,7 @@
 
 mod drain;
 mod help;
+mod install;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -35,6 +36,8 @@ pub(crate) fn run(call: Call<'_>) -> u8 {
         ["help" | "--help" | "-h"] => print(call.stdout, help::GENERAL),
         ["drain", "--help" | "-h"] | ["help", "drain"] => print(call.stdout, help::DRAIN),
         ["drain", ..] => drain::run(call, &arguments[1..]),
+        ["install", "--help" | "-h"] | ["help", "install"] => print(call.stdout, help::INSTALL),
+        ["install", ..] => install::run(call, &arguments[1..]),
         [unknown, ..] => {
             let message = format!("ipledger: unknown command {unknown:?}; see ipledger --help");
             say(call.stderr, &message);

@@ -7,6 +7,7 @@
 //! so every path can be tested in process.
 
 pub mod error;
+pub mod install;
 pub mod queue;
 pub mod result;
 

@@ -10,6 +10,7 @@ mod count;
 mod gate;
 mod hold;
 mod release;
+mod repeat;
 mod resolve;
 
 use std::net::IpAddr;

@@ -3,4 +3,4 @@
 pub mod encoding;
 mod payload;
 
-pub use payload::{Decision, DecisionRule, Kind, Payload, WindowRecord};
+pub use payload::{Decision, DecisionRule, Ended, Kind, Payload, WindowRecord};

@@ -89,7 +89,7 @@ pub enum Refusal {
         ip: IpAddr,
     },
     /// A fixed address is held by another.
-    #[error("ips: {ip} is held")]
+    #[error("ips: {ip} is held ({hold})")]
     AddressTaken {
         /// The address.
         ip: IpAddr,
@@ -171,6 +171,16 @@ pub struct HoldRef {
     pub step: u32,
     /// Position of the allocate event.
     pub seq: u64,
+}
+
+/// What is known without looking: `step 4 of space prod, event 17`.
+impl std::fmt::Display for HoldRef {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let HoldRef {
+            space, step, seq, ..
+        } = self;
+        write!(f, "step {step} of space {space}, event {seq}")
+    }
 }
 
 /// A step, or none.

@@ -7,9 +7,10 @@ mod gates;
 mod order;
 mod pools;
 mod records;
+mod resting;
 mod spaces;
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 
 use ipnet::IpNet;
 use uuid::Uuid;
@@ -24,6 +25,7 @@ use crate::event::encoding::Key;
 use gates::Told;
 use order::LastCall;
 use records::Records;
+use resting::{Rest, Resting};
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -39,8 +41,7 @@ pub struct State {
     /// Epoch of the ledger.
     pub epoch: u32,
     records: Records,
-    /// Addresses that rest, by the time when they wake, in microseconds.
-    cooling: BTreeSet<(i64, Slot)>,
+    resting: Resting,
     journal: VecDeque<Undo>,
 }
 
@@ -87,14 +88,7 @@ impl State {
     /// When the first resting address of a window is free again, in microseconds.
     #[must_use]
     pub fn next_wake(&self, space: SpaceIndex, window: &address::Window) -> Option<i64> {
-        self.resting_in(space, window).next()
-    }
-
-    fn resting_in(&self, space: SpaceIndex, window: &address::Window) -> impl Iterator<Item = i64> {
-        self.cooling.iter().filter_map(move |&(until, slot)| {
-            let record = self.records.get(slot);
-            (record.space == space && window.contains(record.ip())).then_some(until)
-        })
+        self.resting.next_wake(space, window)
     }
 
     /// Put an address into a new state. Undone by `roll_back`.
@@ -189,11 +183,11 @@ impl State {
 
     fn set_time(&mut self, slot: Slot, at_us: i64) {
         let record = self.records.get_mut(slot);
-        let estimate = (record.cooling_until_us(), slot);
+        let estimate = rest_of(slot, record);
         record.at_us = at_us;
-        let exact = (record.cooling_until_us(), slot);
-        if self.cooling.remove(&estimate) {
-            self.cooling.insert(exact);
+        let exact = rest_of(slot, record);
+        if self.resting.remove(estimate) {
+            self.resting.insert(exact);
         }
     }
 
@@ -269,7 +263,7 @@ impl State {
         if new_window {
             let taken = self.spaces.taken(space, window.family());
             let all = address::count_in_window(window, taken);
-            let cooling = self.cooling_in(space, window);
+            let cooling = self.resting.count(space, window);
             self.pools.set_counts(pool, window, all - cooling, cooling);
             self.journal.push_back(Undo::Window(pool));
         }
@@ -283,19 +277,15 @@ impl State {
             return (known.held, known.cooling);
         }
         let all = address::count_in_window(window, self.spaces.taken(space, window.family()));
-        let cooling = self.cooling_in(space, window);
+        let cooling = self.resting.count(space, window);
         (all - cooling, cooling)
-    }
-
-    fn cooling_in(&self, space: SpaceIndex, window: &address::Window) -> u128 {
-        self.resting_in(space, window).count() as u128
     }
 
     /// Free what has rested long enough. Undone by `roll_back`, like any change. Calls that nobody
     /// can overtake any more are forgotten for good.
     pub fn wake(&mut self, now_us: i64) {
         self.order.forget_before(now_us);
-        while let Some(&(until, slot)) = self.cooling.first()
+        while let Some((until, slot)) = self.resting.first()
             && until <= now_us
         {
             let old = *self.records.get(slot);
@@ -362,11 +352,21 @@ impl State {
         }
         let resting = |record: &&Record| record.class == Class::Cooling;
         if let Some(old) = old.as_ref().filter(resting) {
-            self.cooling.remove(&(old.cooling_until_us(), slot));
+            self.resting.remove(rest_of(slot, old));
         }
         if let Some(new) = new.as_ref().filter(resting) {
-            self.cooling.insert((new.cooling_until_us(), slot));
+            self.resting.insert(rest_of(slot, new));
         }
         self.records.replace(slot, old.as_ref(), new);
+    }
+}
+
+fn rest_of(slot: Slot, record: &Record) -> Rest {
+    Rest {
+        slot,
+        space: record.space,
+        family: record.family,
+        number: record.number,
+        until_us: record.cooling_until_us(),
     }
 }

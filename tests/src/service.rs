@@ -18,12 +18,18 @@ pub struct Service {
     child: Option<Child>,
     directory: tempfile::TempDir,
     program: PathBuf,
+    environment: Vec<(String, String)>,
     client: Client,
 }
 
 impl Service {
     /// Start a service that listens on a unix socket, and wait until it is ready.
     pub fn start(program: &Path) -> Result<Service> {
+        Service::start_with(program, &[])
+    }
+
+    /// The same with further variables in its environment.
+    pub fn start_with(program: &Path, environment: &[(&str, &str)]) -> Result<Service> {
         let directory = tempfile::Builder::new().prefix("ipledger-").tempdir()?;
         let address = format!("unix:{}", directory.path().join("api.sock").display());
         let parsed: ApiAddress = address.parse().context("the socket's address")?;
@@ -32,6 +38,10 @@ impl Service {
             child: None,
             directory,
             program: program.to_owned(),
+            environment: environment
+                .iter()
+                .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+                .collect(),
             client,
         };
         service.resume()?;
@@ -46,6 +56,7 @@ impl Service {
             .arg("--data-dir")
             .arg(self.data_dir())
             .args(["--listen", &self.address()])
+            .envs(self.environment.iter().map(|(key, value)| (key, value)))
             .stdin(Stdio::null())
             .stdout(log.try_clone()?)
             .stderr(log)

@@ -192,6 +192,10 @@ pub(super) struct Serving {
     #[arg(long, env = "IPLEDGER_BATCH_MAX", value_name = "COUNT", default_value_t = 256,
           value_parser = clap::value_parser!(u32).range(1..))]
     batch_max: u32,
+    /// How many requests may read, or wait for a connection to do so; more are answered with 503.
+    #[arg(long, env = "IPLEDGER_MAX_READING", value_name = "COUNT", default_value_t = 256,
+          value_parser = clap::value_parser!(u32).range(1..))]
+    max_reading: u32,
     /// How many database connections reads may use.
     #[arg(long, env = "IPLEDGER_READ_CONNECTIONS", value_name = "COUNT", default_value_t = 8,
           value_parser = clap::value_parser!(u32).range(1..))]
@@ -212,6 +216,7 @@ impl Serving {
             header_time: seconds(self.header_seconds),
             request_time: seconds(self.request_seconds),
             drain_time: seconds(self.drain_seconds),
+            max_reading: count(self.max_reading),
             garbage_grace: seconds(self.gc_grace_seconds),
         }
     }

@@ -31,6 +31,7 @@ const WRITE: &[Code] = &[Code::OutcomeUnknown];
 /// What a read may end in.
 const READ: &[Code] = &[
     Code::DeadlinePassed,
+    Code::Overloaded,
     Code::DatabaseUnavailable,
     Code::ShuttingDown,
 ];

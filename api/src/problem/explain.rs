@@ -72,9 +72,9 @@ impl Explainer {
                 return Ok(known);
             }
             let hold = match refusal {
-                Refusal::AddressTaken { hold, .. } => ledger.describe(hold).await?,
+                Refusal::AddressTaken { hold, .. } => ledger.describe(hold, PATIENCE).await?,
                 Refusal::Exhausted { space, window, .. } => {
-                    ledger.oldest_hold(space, window).await?
+                    ledger.oldest_hold(space, window, PATIENCE).await?
                 }
                 _ => None,
             };

@@ -107,8 +107,8 @@ fn refused(refusal: &Refusal, keys: Keys, now: Timestamp) -> Failure {
         Refusal::AddressOutsideWindow { ip } => {
             failure(ProblemCode::AddressOutsideWindow).about(keys.address, &ip.to_string())
         }
-        Refusal::AddressTaken { ip, .. } => {
-            let detail = format!("{} {:?} is held", keys.address, ip.to_string());
+        Refusal::AddressTaken { ip, hold } => {
+            let detail = format!("{} {:?} is held ({hold})", keys.address, ip.to_string());
             Failure::new(ProblemCode::AddressTaken, detail)
                 .about(keys.address, &ip.to_string())
                 .retry_after(FULL_RETRY_SECONDS)

@@ -39,6 +39,7 @@ pub(super) async fn collect(
 ) -> Result<Json<GarbageResponse>, Failure> {
     let wait = context.time_left(value.deadline_ms);
     let list = list(value, &context, app.config.garbage_grace)?;
+    let _permit = app.may_read()?;
     match app.ledger.collect_garbage(list, wait).await {
         Ok(result) => Ok(Json(GarbageResponse {
             released: result.released,

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Api, allocate, allocate_from, attachment, release};
+use crate::support::{Api, allocate, allocate_from, attachment, release, wait_until};
 
 const ONE: &str = "10.10.3.30";
 
@@ -134,11 +134,34 @@ async fn a_held_fixed_address_is_refused_naming_the_holder() {
     assert_eq!(
         answer.detail(),
         format!(
-            "ips \"{ONE}\" is held by default/pod-c1 net1 on node-1 (cluster prod, container c1) \
-             since {since}"
+            "ips \"{ONE}\" is held (step 0 of space prod, event 1) by default/pod-c1 net1 on node-1 \
+             (cluster prod, container c1) since {since}"
         )
     );
     assert_eq!((&body["key"], &body["value"]), (&json!("ips"), &json!(ONE)));
+}
+
+/// The holder is looked up as well as may be; where it stands in the ledger is known without.
+#[tokio::test]
+async fn a_held_address_is_placed_even_if_its_holder_cannot_be_looked_up() {
+    let api = Api::start().await;
+    let fixed = |container| with(allocate(container), "ips", json!([ONE]));
+    api.addresses(&fixed("c1")).await;
+    let sql = api.sql().await;
+    sql.run("begin; lock table ipledger.addresses in access exclusive mode")
+        .await;
+    let asked = std::time::Instant::now();
+    let answer = api.post("/v1/allocate", &fixed("c2")).await;
+    assert_eq!(answer.problem(), (409, "address_taken".to_owned()));
+    let placed = format!("ips \"{ONE}\" is held (step 0 of space prod, event 1)");
+    assert_eq!(answer.detail(), placed);
+    assert_eq!(answer.json()["holder"], json!(null));
+    // The database does not go on looking for nobody.
+    let looking = "select count(*) from pg_stat_activity where datname = current_database() \
+         and query like '%payloads%' and wait_event_type = 'Lock'";
+    wait_until("nobody looks", async || sql.number(looking).await == 0).await;
+    assert!(asked.elapsed() < std::time::Duration::from_secs(5));
+    sql.let_go().await;
 }
 
 #[tokio::test]

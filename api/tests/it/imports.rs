@@ -46,11 +46,9 @@ async fn an_address_of_another_is_not_imported() {
     assert_eq!(answer.problem(), (409, "address_taken".to_owned()));
     assert_eq!(answer.json()["key"], "address");
     assert_eq!(answer.json()["holder"]["pod"], "default/pod-c1");
-    assert!(
-        answer
-            .detail()
-            .starts_with("address \"10.10.3.1\" is held by default/pod-c1 net1")
-    );
+    assert!(answer.detail().starts_with(
+        "address \"10.10.3.1\" is held (step 0 of space prod, event 1) by default/pod-c1 net1"
+    ));
 }
 
 #[tokio::test]

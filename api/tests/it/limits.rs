@@ -130,3 +130,46 @@ async fn too_many_waiting_requests_are_told_to_come_back() {
         assert_eq!(answer.header("retry-after"), Some("1"));
     }
 }
+
+/// Whoever reads needs a place first, and a connection after that; readiness needs neither.
+#[tokio::test]
+async fn too_many_readers_are_told_to_come_back_and_readiness_is_told_all_the_same() {
+    let config = ServeConfig {
+        max_reading: 2,
+        ..ServeConfig::default()
+    };
+    let api = Api::start_with(config, |store| store.read_connections = 1).await;
+    api.addresses(&allocate("c1")).await;
+    let sql = api.sql().await;
+    // What readiness asserts is not in the way.
+    sql.run("begin; lock table ipledger.suspects in access exclusive mode")
+        .await;
+    let list = json!({
+        "cluster": "prod", "node": "node-1", "network": "super-net", "valid": [],
+        "token": {"boot_id": "3f2a55d0-9c1e-4b7d-8a61-0f5e2b94c7d3", "boottime_ns": 1},
+    });
+    let ask = || {
+        let (target, list) = (api.target(), list.to_string());
+        let headers = [("Content-Type", "application/json")];
+        tokio::spawn(async move { exchange(&target, "POST", "/v1/gc", &headers, &list).await })
+    };
+    // One is being read, one waits for its connection.
+    let reading = [ask(), ask()];
+    sql.append_waits().await;
+    let refused = async || {
+        let answer = api.get("/v1/spaces").await;
+        answer.status == 503 && {
+            assert_eq!(answer.problem().1, "overloaded");
+            assert_eq!(answer.header("retry-after"), Some("1"));
+            true
+        }
+    };
+    wait_until("there is no place left", refused).await;
+    let ready = api.get("/readyz").await;
+    assert_eq!(ready.status, 200, "{}", ready.text);
+    sql.let_go().await;
+    for reading in reading {
+        assert_eq!(reading.await.unwrap().status, 200);
+    }
+    assert_eq!(api.get("/v1/spaces").await.status, 200);
+}

@@ -6,6 +6,7 @@ Usage:
   configuration on standard input. By hand:
 
   ipledger drain [OPTIONS]   deliver the releases that wait on this node
+  ipledger install [OPTIONS] put this program into the CNI directory of the node
   ipledger --version         print the version
   ipledger --help            print this text
 
@@ -14,8 +15,9 @@ In a network configuration:
 
   Keys: range, range_start, range_end, exclude, ipRanges, gateway, routes, dns,
   addresses, network_name, enable_overlapping_ranges, configuration_path (as in
-  whereabouts); api, cluster, token_file, queue_dir, timeout_seconds, node,
-  cooldown (seconds), status_when_exhausted (all, any, never).
+  whereabouts); api, cluster, cluster_uid, token_file, queue_dir,
+  timeout_seconds, node, cooldown (seconds), status_when_exhausted (all, any,
+  never).
   With \"type\": \"whereabouts\" existing definitions are read as whereabouts reads
   them.
 
@@ -23,17 +25,28 @@ Environment (each wins over the key in the configuration):
   IPLEDGER_API_URL     addresses of the API, separated by commas
                        (key api, default http://127.0.0.1:8311)
   IPLEDGER_CLUSTER     name of the Kubernetes cluster (key cluster, no default)
+  IPLEDGER_CLUSTER_UID UID of its kube-system namespace (key cluster_uid)
   IPLEDGER_TOKEN_FILE  file with the bearer token for the API (key token_file)
   IPLEDGER_QUEUE_DIR   where releases wait (key queue_dir,
                        default /var/lib/ipledger/queue)
-  NODENAME             name of the node (key node, default a nodename file beside
-                       the flat file, else /etc/hostname)
+  NODENAME             name of the node (key node, default a nodename file, see
+                       below)
 
 Files:
-  /etc/cni/net.d/ipledger.d/ipledger.conf   keys for every definition of the node
-  /etc/cni/net.d/whereabouts.d/whereabouts.conf   the same, if ours is not there
+  Keys for every definition of the node; the first that exists is taken, alone:
+    the path in the key configuration_path
+    /etc/cni/net.d/ipledger.d/ipledger.conf
+    /etc/kubernetes/cni/net.d/whereabouts.d/whereabouts.conf
+    /etc/cni/net.d/whereabouts.d/whereabouts.conf
+    /host/etc/cni/net.d/whereabouts.d/whereabouts.conf
+  The name of the node, if neither NODENAME nor the key node says it:
+    nodename in configuration_path (a directory), or beside the file above
+    /etc/cni/net.d/ipledger.d/nodename, /etc/cni/net.d/whereabouts.d/nodename
+    /etc/hostname
   /var/lib/ipledger/queue            releases that wait, one file each
-  /var/lib/ipledger/queue/set-aside  releases that can never be delivered
+  /var/lib/ipledger/queue/set-aside  releases that can never be delivered, each
+                                     with its reason in a file beside it
+  /proc/sys/kernel/random/boot_id    the boot, by which calls are ordered
 
 Exit status: 0 success; 1 failure, with a JSON object on standard output.
 
@@ -80,4 +93,26 @@ Exit status:
   1  releases wait on; run it again when the API is back
   2  wrong usage, or a flat file that cannot be used
   3  nothing waits any more, but releases were set aside by this run
+";
+
+pub(super) const INSTALL: &str = "\
+Put this program into the CNI directory of the node, where runtimes look for it.
+
+Usage: ipledger install [OPTIONS]
+
+Options:
+  --dir DIR         the directory, which must exist (default /opt/cni/bin)
+  --as-whereabouts  also under the name whereabouts, so that existing definitions
+                    are served; replaces whereabouts' own binary
+  --help            print this text
+
+A runtime that calls the plugin meanwhile runs the old file or the new one, never
+a part of one: the file is written beside the name, synced, and renamed over it.
+A link under the name is replaced, and what it points to stays as it is. A file
+that is the same already is left alone.
+
+Exit status:
+  0  every name has this program
+  1  a name could not be written; whatever was there is there still
+  2  wrong usage
 ";

@@ -140,6 +140,7 @@ impl KeyNames for Definition {
     fn user_key(&self, api_key: &str) -> Option<String> {
         let name = match api_key {
             "attachment.cluster" | "cluster" => "cluster",
+            "cluster_uid" => "cluster_uid",
             "attachment.network" => "name",
             "attachment.container_id" => "CNI_CONTAINERID",
             "attachment.ifname" => "CNI_IFNAME",
@@ -230,6 +231,7 @@ impl KeyNames for PlainKeys {
     fn user_key(&self, api_key: &str) -> Option<String> {
         let name = match api_key {
             "attachment.cluster" | "cluster" => "cluster",
+            "cluster_uid" => "cluster_uid",
             "attachment.network" | "network" => "name",
             "attachment.container_id" | "container_id" => "CNI_CONTAINERID",
             "attachment.ifname" | "ifname" => "CNI_IFNAME",

@@ -2,7 +2,7 @@ use super::Field;
 use crate::error::{CniError, Code};
 
 /// Every key that an `ipam` object or a flat file may have: whereabouts' and ours.
-const KNOWN: [&str; 40] = [
+const KNOWN: [&str; 41] = [
     "type",
     "range",
     "range_start",
@@ -37,6 +37,7 @@ const KNOWN: [&str; 40] = [
     "PodNamespace",
     "api",
     "cluster",
+    "cluster_uid",
     "token_file",
     "queue_dir",
     "timeout_seconds",

@@ -22,6 +22,7 @@ pub(crate) fn requested(
     mode: Mode,
     log: &Log<'_>,
 ) -> Result<Vec<Requested>, CniError> {
+    refuse_ranges(network, mode, log)?;
     let wanted = texts(network, &["runtimeConfig", "ips"])?;
     if !wanted.is_empty() && !declares_ips(network)? {
         log.warn("runtimeConfig.ips is ignored: the configuration declares no capability \"ips\"");
@@ -37,6 +38,33 @@ pub(crate) fn requested(
     parts
         .map(|part| parse(&("CNI_ARGS IP".to_owned(), part.trim().to_owned())))
         .collect()
+}
+
+/// Ranges of the runtime would choose other addresses than the definition says. whereabouts does
+/// not look at them.
+fn refuse_ranges(network: &Network, mode: Mode, log: &Log<'_>) -> Result<(), CniError> {
+    let Some(config) = network.get("runtimeConfig") else {
+        return Ok(());
+    };
+    let ranges = config.child("ipRanges")?;
+    let Some(ranges) = ranges.filter(|ranges| *ranges.value != Value::from(Vec::<Value>::new()))
+    else {
+        return Ok(());
+    };
+    let error = CniError::value(
+        Code::UnsupportedField,
+        &ranges.label(),
+        ranges.value,
+        "is not served; write the ranges into the definition (range, ipRanges) and take the \
+         capability \"ipRanges\" out of it",
+    );
+    match mode {
+        Mode::Strict => Err(error),
+        Mode::Lenient => {
+            log.warn(format_args!("{error}; ignored, as whereabouts does"));
+            Ok(())
+        }
+    }
 }
 
 fn declares_ips(network: &Network) -> Result<bool, CniError> {

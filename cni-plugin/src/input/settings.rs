@@ -24,6 +24,8 @@ const LONGEST_TIMEOUT_SECONDS: u32 = 90;
 #[derive(Debug)]
 pub(crate) struct Settings {
     pub(crate) cluster: String,
+    /// UID of its kube-system namespace, by which the API tells it from another of that name.
+    pub(crate) cluster_uid: Option<String>,
     /// A wrong address must not stop a DEL, so the error is kept until somebody needs it.
     pub(crate) api: Result<Vec<ApiAddress>, CniError>,
     pub(crate) token_file: Result<Option<PathBuf>, CniError>,
@@ -53,6 +55,7 @@ impl Settings {
         let node = node_name(block, lookup, host);
         Ok(Self {
             cluster: cluster(block, lookup)?,
+            cluster_uid: settle(cluster_uid(block, lookup), || None, log, wrong)?,
             api: api(block, lookup),
             token_file: token_file(block, lookup),
             queue: settle(queue, || PathBuf::from(DEFAULT_QUEUE), log, wrong)?,
@@ -100,6 +103,20 @@ fn cluster(block: &Block, lookup: Lookup<'_>) -> Result<String, CniError> {
         &Value::from(value),
         why,
     ))
+}
+
+fn cluster_uid(block: &Block, lookup: Lookup<'_>) -> Result<Option<String>, CniError> {
+    let (key, value) = match (lookup("IPLEDGER_CLUSTER_UID"), block.get("cluster_uid")) {
+        (Some(uid), _) => ("IPLEDGER_CLUSTER_UID".to_owned(), uid),
+        (None, Some(field)) => (field.label(), field.text()?.to_owned()),
+        (None, None) => return Ok(None),
+    };
+    if (1..=64).contains(&value.len()) && value.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Ok(Some(value));
+    }
+    let why = "is not a UID (1 to 64 visible ASCII characters)";
+    let value = Value::from(value);
+    Err(CniError::value(Code::InvalidConfig, &key, &value, why))
 }
 
 fn is_dns_subdomain(text: &str) -> bool {

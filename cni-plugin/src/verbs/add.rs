@@ -66,7 +66,7 @@ fn request(prepared: &Prepared<'_>, definition: &Definition) -> AllocateRequest 
     AllocateRequest {
         attachment: prepared.attachment(),
         owner: prepared.arguments.owner(prepared.settings.node.as_deref()),
-        cluster_uid: None,
+        cluster_uid: prepared.settings.cluster_uid.clone(),
         token: prepared.session.token.clone(),
         network_name: definition.network_name.clone(),
         enable_overlapping_ranges: definition.enable_overlapping_ranges,

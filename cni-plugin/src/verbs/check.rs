@@ -63,7 +63,18 @@ fn compare(
             list(held.iter())
         ));
     }
-    let unused = list(held.iter().filter(|address| !previous.contains(address)));
+    // Of an imported hold the ledger may not know the interface, and name those of another one as
+    // well: a range is in order if one of its addresses is.
+    let settled = |address: &IpAddr| {
+        definition.ranges.iter().any(|range| {
+            let mut confirmed = held.iter().filter(|held| previous.contains(held));
+            range.contains(*address) && confirmed.any(|held| range.contains(*held))
+        })
+    };
+    let unused = list(
+        held.iter()
+            .filter(|address| !previous.contains(address) && !settled(address)),
+    );
     if !unused.is_empty() {
         return not_reserved(format!(
             "the ledger holds {unused} for this attachment, which prevResult does not have"

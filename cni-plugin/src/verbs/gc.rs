@@ -37,7 +37,7 @@ pub(super) fn run<'a>(session: &'a Session<'a>, stdin: &[u8]) -> Result<Done<'a>
     prepared.deliver_a_few();
     let request = GarbageRequest {
         cluster: prepared.settings.cluster.clone(),
-        cluster_uid: None,
+        cluster_uid: prepared.settings.cluster_uid.clone(),
         node,
         network: prepared.network.name.clone(),
         token,

@@ -144,7 +144,7 @@ impl<'a> Prepared<'a> {
         ReleaseRequest {
             attachment: self.attachment(),
             owner: self.arguments.owner(self.settings.node.as_deref()),
-            cluster_uid: None,
+            cluster_uid: self.settings.cluster_uid.clone(),
             token,
             deadline_ms: None,
             claimed_at: Some(self.session.host.now_text()),

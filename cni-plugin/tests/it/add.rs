@@ -73,13 +73,27 @@ fn a7_a_definition_that_could_give_no_address_is_refused() {
     assert_eq!(failure, (7, message.to_owned()));
 }
 
+/// The API gives each attachment an address of its own. (That it is the same one for the same
+/// attachment is tested end to end.)
 #[test]
-fn a8_a_repeat_gives_the_same_answer() {
-    let api = kind_api();
+fn a8_a_repeat_is_the_same_attachment() {
+    let seen: std::sync::Mutex<Vec<Value>> = std::sync::Mutex::default();
+    let api = Api::start(move |_, request| {
+        let mut seen = seen.lock().unwrap();
+        let attachment = &request.body["attachment"];
+        let place = seen.iter().position(|known| known == attachment);
+        let place = place.unwrap_or_else(|| {
+            seen.push(attachment.clone());
+            seen.len() - 1
+        });
+        allocated(&[&format!("10.10.3.{}/24", place + 1)])
+    });
     let plugin = Plugin::new("ADD", &api.url());
-    assert_eq!(plugin.run().stdout, plugin.run().stdout);
-    let bodies = api.bodies("/v1/allocate");
-    assert_eq!(bodies[0]["attachment"], bodies[1]["attachment"]);
+    let first = plugin.run();
+    let again = plugin.run();
+    assert_eq!(again.stdout, first.stdout);
+    let other = plugin.variable("CNI_IFNAME", "net2").run();
+    assert_ne!(other.stdout, first.stdout);
 }
 
 #[test]

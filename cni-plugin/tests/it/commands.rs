@@ -41,13 +41,19 @@ fn help_names_every_variable_file_and_code() {
     for word in [
         "IPLEDGER_API_URL",
         "IPLEDGER_CLUSTER",
+        "IPLEDGER_CLUSTER_UID",
         "IPLEDGER_TOKEN_FILE",
         "IPLEDGER_QUEUE_DIR",
         "NODENAME",
         "/etc/cni/net.d/ipledger.d/ipledger.conf",
+        "/etc/kubernetes/cni/net.d/whereabouts.d/whereabouts.conf",
+        "/host/etc/cni/net.d/whereabouts.d/whereabouts.conf",
+        "/etc/cni/net.d/whereabouts.d/nodename",
+        "/etc/hostname",
         "/var/lib/ipledger/queue/set-aside",
         "Exit status",
         "ipledger drain",
+        "ipledger install",
     ] {
         assert!(answer.stdout.contains(word), "{word}");
     }
@@ -86,6 +92,18 @@ fn wrong_usage_is_status_2_with_one_line() {
         (
             vec!["drain", "--al"],
             "ipledger drain: unknown option \"--al\"; see ipledger drain --help",
+        ),
+        (
+            vec!["install", "--as-whereabouts=yes"],
+            "ipledger install: unknown option \"--as-whereabouts=yes\"; see ipledger install --help",
+        ),
+        (
+            vec!["install", "--dir"],
+            "ipledger install: --dir needs a value; see ipledger install --help",
+        ),
+        (
+            vec!["install", "--dir", "bin"],
+            "ipledger install: --dir: \"bin\" is not an absolute path; see ipledger install --help",
         ),
         (
             vec!["drain", "--api"],

@@ -121,3 +121,39 @@ fn a_refusal_names_where_the_address_was_requested() {
     let message = "CNI_ARGS IP: 10.10.3.7 is held by default/other since 2026-01-01";
     assert_eq!(plugin.run().failure(), (102, message.to_owned()));
 }
+
+#[test]
+fn ranges_of_the_runtime_are_refused_and_not_passed_over() {
+    let ranges = json!([[{ "subnet": "10.10.4.0/24", "rangeStart": "10.10.4.9" }]]);
+    let keys = json!({ "capabilities": { "ipRanges": true },
+                       "runtimeConfig": { "ipRanges": ranges } });
+    let api = kind_api();
+    for command in ["ADD", "CHECK"] {
+        let definition = with(strict(), keys.clone());
+        let call = Plugin::new(command, &api.url()).definition(&definition);
+        let (code, message) = call.run().failure();
+        assert_eq!(code, 2, "{message}");
+        assert!(
+            message.starts_with("runtimeConfig.ipRanges: [[{\"rangeStart\":\"10.10.4.9\""),
+            "{message}"
+        );
+    }
+    assert!(api.requests().is_empty());
+    // A DEL must work whatever became of the definition.
+    let definition = with(strict(), keys.clone());
+    let del = Plugin::new("DEL", &api.url()).definition(&definition);
+    del.run().assert_silent_success();
+    // As whereabouts does, and with a warning.
+    let definition = with(whereabouts(), keys);
+    let add = Plugin::new("ADD", &api.url()).definition(&definition);
+    let answer = add.variable("IPLEDGER_CLUSTER", "prod").run();
+    assert_eq!(answer.status, 0, "{answer:?}");
+    assert!(
+        answer.stderr.contains("warning: runtimeConfig.ipRanges: "),
+        "{answer:?}"
+    );
+    let nothing = json!({ "runtimeConfig": { "ipRanges": [] } });
+    let definition = with(strict(), nothing);
+    let add = Plugin::new("ADD", &api.url()).definition(&definition);
+    assert_eq!(add.run().status, 0);
+}

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::api::{Api, kind_api};
-use crate::plugin::{Plugin, strict, whereabouts, with_ipam};
+use crate::plugin::{Plugin, strict, whereabouts, with, with_ipam};
 
 const OURS: &str = "/etc/cni/net.d/ipledger.d/ipledger.conf";
 const WHEREABOUTS: [&str; 3] = [
@@ -120,6 +120,31 @@ fn the_environment_wins_over_both() {
     assert_eq!(cluster_asked(&api), "from-env");
     assert!(other.requests().is_empty());
     assert_eq!(api.bodies("/v1/allocate")[0]["owner"]["node"], "node-1");
+}
+
+#[test]
+fn the_uid_of_the_cluster_goes_with_every_call_that_writes() {
+    let api = kind_api();
+    let file = json!({ "cluster": "prod", "api": api.url(), "cluster_uid": "from-file" });
+    let with_uid = with_ipam(strict(), json!({ "cluster_uid": "from-key" }));
+    let list = json!({ "cniVersion": "1.1.0", "cni.dev/valid-attachments": [] });
+    for (definition, uid) in [(strict(), "from-file"), (with_uid, "from-key")] {
+        for (command, path) in [("ADD", "allocate"), ("DEL", "release"), ("GC", "gc")] {
+            let definition = with(definition.clone(), list.clone());
+            let call = node(&definition).file(OURS, &file.to_string());
+            let call = call.variable("CNI_COMMAND", command);
+            assert_eq!(call.run_inside().status, 0, "{command}");
+            let bodies = api.bodies(&format!("/v1/{path}"));
+            assert_eq!(bodies.last().unwrap()["cluster_uid"], uid, "{command}");
+        }
+    }
+    let call = node(&strict()).file(OURS, &file.to_string());
+    let call = call.variable("IPLEDGER_CLUSTER_UID", "from-env");
+    assert_eq!(call.run_inside().status, 0);
+    assert_eq!(
+        api.bodies("/v1/allocate").last().unwrap()["cluster_uid"],
+        "from-env"
+    );
 }
 
 #[test]

@@ -20,6 +20,7 @@ mod errors;
 mod fixed_addresses;
 mod flat_file;
 mod gc;
+mod install;
 mod never_panics;
 mod plugin;
 mod process;

@@ -2,8 +2,8 @@ use std::fmt::Write as _;
 
 use super::choose::{self, Choice, Chooser};
 use super::resolve::{Place, resolve};
-use super::{Change, Draft, HoldChange, LaterCall, NewEvent, Repeat, Verdict, cluster, gate};
-use crate::answer::{Allocated, AllocatedAddress, Answer, Receipt};
+use super::{Change, Draft, HoldChange, NewEvent, Verdict, cluster, gate, repeat};
+use crate::answer::{Allocated, AllocatedAddress, Answer};
 use crate::command::Allocate;
 use crate::event::encoding::{Key, fingerprint_of, hex};
 use crate::event::{Decision, Kind, Payload, WindowRecord};
@@ -22,7 +22,7 @@ fn try_decide(state: &State, request: &Allocate, now_us: i64) -> Result<Verdict,
     cluster::check(state, cluster, request.cluster_uid.as_deref()).map_err(refused)?;
     let key = request.attachment.key();
     let content = content_of(request);
-    repeat(state, request, key, content)?;
+    repeat::check(state, request, (key, content), &fixed)?;
     let owner = owner_key(request);
     overtaken(state, request, key, owner, now_us)?;
     gate::check(state, cluster)?;
@@ -56,108 +56,6 @@ fn try_decide(state: &State, request: &Allocate, now_us: i64) -> Result<Verdict,
         events.push(hold_event(state, request, space, position, choice, keys));
     }
     Ok(Verdict::Append(events, Draft::Allocated(chosen)))
-}
-
-/// The same attachment again: the same addresses, or a conflict that names the field.
-fn repeat(state: &State, request: &Allocate, key: Key, content: u64) -> Result<(), Verdict> {
-    let own = state.held_by_attachment(key);
-    let (held, fits) = if own.is_empty() {
-        let imported = request
-            .attachment
-            .imported_keys()
-            .into_iter()
-            .map(|key| state.held_by_attachment(key))
-            .find(|held| !held.is_empty());
-        let Some(mut held) = imported else {
-            return Ok(());
-        };
-        // The source recorded no request: it is the same if every range has its address.
-        let fits = order_by_range(state, request, &mut held);
-        (held, fits)
-    } else {
-        // One of several may have been ended alone, by its address and step.
-        let fits =
-            own.len() == request.ranges.len() && own.iter().all(|record| record.content == content);
-        (own, fits)
-    };
-    let seen: Vec<SpaceIndex> = held.iter().map(|record| record.space).collect();
-    if !fits {
-        let refusal = Refusal::AttachmentConflict {
-            key: "ranges".to_owned(),
-            hold: hold_ref(state, &held[0]),
-        };
-        return Err(Verdict::Refuse(refusal, seen));
-    }
-    let addresses = held.iter().map(|record| held_address(state, record));
-    let answer = Answer::Allocated(Allocated {
-        addresses: addresses.collect(),
-        repeated: true,
-        dry_run: request.dry_run,
-        epoch: state.epoch,
-    });
-    let calls = later_calls(state, request, &held);
-    Err(if calls.is_empty() {
-        Verdict::Answer(answer, seen)
-    } else {
-        Verdict::Repeat(Box::new(Repeat {
-            answer,
-            seen,
-            calls,
-        }))
-    })
-}
-
-/// The holds that a repeat came later for than any call before it: a DEL that began in between
-/// and is still on its way ends none of them.
-fn later_calls(state: &State, request: &Allocate, held: &[Record]) -> Vec<LaterCall> {
-    let Some(token) = request.token.filter(|_| !request.dry_run) else {
-        return Vec::new();
-    };
-    let stamp = state.order.stamp(&token);
-    let owner = request.owner.as_ref();
-    held.iter()
-        .filter(|record| record.stamp().is_none_or(|last| last < stamp))
-        .map(|record| LaterCall {
-            space: record.space,
-            ip: record.ip(),
-            step: record.step,
-            token,
-            cluster: request.attachment.cluster.clone(),
-            node: owner
-                .and_then(|owner| owner.node.clone())
-                .unwrap_or_default(),
-        })
-        .collect()
-}
-
-fn held_address(state: &State, record: &Record) -> AllocatedAddress {
-    AllocatedAddress {
-        ip: record.ip(),
-        space: state.spaces.get(record.space).name.clone(),
-        pool: state.pools.cidr(record.pool),
-        receipt: Some(Receipt {
-            step: record.step,
-            seq: record.seq,
-            recorded_at: timestamp(record.at_us),
-        }),
-    }
-}
-
-/// Put imported holds into the order of the ranges; false if one is left over or fits none.
-fn order_by_range(state: &State, request: &Allocate, held: &mut Vec<Record>) -> bool {
-    let mut left = held.clone();
-    let mut ordered = Vec::with_capacity(held.len());
-    for window in &request.ranges {
-        let place = resolve(state, &request.space, window.cidr()).ok();
-        let space = place.and_then(|place| place.space());
-        let fits = |record: &Record| Some(record.space) == space && window.contains(record.ip());
-        let Some(index) = left.iter().position(fits) else {
-            return false;
-        };
-        ordered.push(left.remove(index));
-    }
-    *held = ordered;
-    left.is_empty()
 }
 
 /// A later call for this pod or attachment was applied before this one arrived.
@@ -242,6 +140,14 @@ fn hold_event(
     let mut payload = Payload::new(Kind::Allocated, reason, &request.provenance);
     payload.attachment = Some(request.attachment.clone());
     payload.owner = request.owner.clone();
+    if request
+        .owner
+        .as_ref()
+        .is_some_and(|owner| owner.uid.is_none())
+    {
+        // An old runtime: namespace, name and node stand in.
+        payload.inferred = vec!["owner.uid".to_owned()];
+    }
     payload.token = request.token;
     payload.content = Some(hex(&content.to_be_bytes()));
     payload.cooldown_seconds = Some(request.cooldown_seconds);

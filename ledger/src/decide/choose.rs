@@ -25,10 +25,10 @@ pub(super) struct Choice {
 /// request alone.
 pub(super) fn assign_fixed(request: &Allocate) -> Result<Vec<Option<IpAddr>>, Refusal> {
     let mut fixed: Vec<Option<IpAddr>> = vec![None; request.ranges.len()];
-    for &ip in &request.ips {
+    for (nth, &ip) in request.ips.iter().enumerate() {
         if fixed.contains(&Some(ip)) {
             return Err(Refusal::Invalid {
-                key: "ips".to_owned(),
+                key: format!("ips[{nth}]"),
                 value: ip.to_string(),
                 problem: "appears twice".to_owned(),
             });
@@ -56,25 +56,43 @@ pub(super) struct Chooser<'a> {
 }
 
 impl Chooser<'_> {
-    /// One address for each range, all or none.
+    /// One address for each range, all or none. Of several refusals the one that stands first in
+    /// `docs/outcomes.md` is told, whichever range it is about.
     pub(super) fn choose(&self, fixed: &[Option<IpAddr>]) -> Result<Vec<Choice>, Refusal> {
-        let mut choices: Vec<Choice> = Vec::with_capacity(self.places.len());
-        for (position, place) in self.places.iter().enumerate() {
-            // An overlapping range of this very request may have taken it.
-            let used = |ip: IpAddr| {
-                let mut chosen = choices.iter().zip(self.places);
-                chosen.any(|(choice, of)| choice.ip == ip && of == place)
-            };
-            let choice = match fixed[position] {
-                Some(ip) => self.fixed(place, ip)?,
-                None => match self.takeover(position, &used) {
-                    Some(choice) => choice,
-                    None => self.free(position, &used)?,
-                },
-            };
-            choices.push(choice);
+        let mut choices: Vec<Option<Choice>> = vec![None; self.places.len()];
+        let mut refusals = Vec::new();
+        let mut keep = |slot: &mut Option<Choice>, chosen| match chosen {
+            Ok(choice) => *slot = Some(choice),
+            Err(refusal) => refusals.push(refusal),
+        };
+        for (position, ip) in fixed.iter().enumerate() {
+            if let Some(ip) = ip {
+                let chosen = self.fixed(&self.places[position], *ip);
+                keep(&mut choices[position], chosen);
+            }
         }
-        Ok(choices)
+        for position in (0..choices.len()).filter(|&position| fixed[position].is_none()) {
+            let chosen = self.unfixed(position, &choices);
+            keep(&mut choices[position], chosen);
+        }
+        match refusals.into_iter().min_by_key(precedence) {
+            Some(refusal) => Err(refusal),
+            None => Ok(choices.into_iter().flatten().collect()),
+        }
+    }
+
+    fn unfixed(&self, position: usize, choices: &[Option<Choice>]) -> Result<Choice, Refusal> {
+        // An overlapping range of this very request may have taken it.
+        let used = |ip: IpAddr| {
+            let mut chosen = choices.iter().zip(self.places);
+            chosen.any(|(choice, of)| {
+                choice.is_some_and(|choice| choice.ip == ip) && *of == self.places[position]
+            })
+        };
+        match self.takeover(position, &used) {
+            Some(choice) => Ok(choice),
+            None => self.free(position, &used),
+        }
     }
 
     fn fixed(&self, place: &Place, ip: IpAddr) -> Result<Choice, Refusal> {
@@ -189,5 +207,15 @@ impl Chooser<'_> {
                 cooling,
             },
         }
+    }
+}
+
+/// The order of the headings in `docs/outcomes.md`; the first range among equals.
+fn precedence(refusal: &Refusal) -> u8 {
+    match refusal {
+        Refusal::AddressTaken { .. } => 0,
+        Refusal::AddressCooling { .. } => 1,
+        Refusal::Exhausted { .. } => 2,
+        _ => 3,
     }
 }

@@ -11,16 +11,7 @@ pub(super) fn decide(state: &State, request: &Release) -> Verdict {
         return Verdict::Refuse(refusal, Vec::new());
     }
     let key = request.attachment.key();
-    let mut held = state.held_by_attachment(key);
-    if held.is_empty() {
-        held = request
-            .attachment
-            .imported_keys()
-            .into_iter()
-            .map(|key| state.held_by_attachment(key))
-            .find(|held| !held.is_empty())
-            .unwrap_or_default();
-    }
+    let held = held(state, request);
     if held.is_empty() {
         let owner = request.owner.as_ref();
         return Verdict::Bury(Burial {
@@ -32,6 +23,21 @@ pub(super) fn decide(state: &State, request: &Release) -> Verdict {
                 .unwrap_or_default(),
         });
     }
+    let answered = |stale| {
+        let released = Released {
+            released: Vec::new(),
+            stale,
+            epoch: state.epoch,
+        };
+        let seen = held.iter().map(|record| record.space).collect();
+        Verdict::Answer(Answer::Released(released), seen)
+    };
+    // Of holds whose interface the source did not know, one is taken for the only one. Of several
+    // some may be a living interface's, so all are left to sync.
+    let [_, of_sandbox] = request.attachment.imported_keys();
+    if held.len() > 1 && held[0].attachment == of_sandbox {
+        return answered(false);
+    }
     if let Some(token) = &request.token {
         let stamp = state.order.stamp(token);
         if held
@@ -39,13 +45,7 @@ pub(super) fn decide(state: &State, request: &Release) -> Verdict {
             .filter_map(Record::stamp)
             .any(|last| stamp < last)
         {
-            let answer = Released {
-                released: Vec::new(),
-                stale: true,
-                epoch: state.epoch,
-            };
-            let seen = held.iter().map(|record| record.space).collect();
-            return Verdict::Answer(Answer::Released(answer), seen);
+            return answered(true);
         }
     }
     let events = held
@@ -53,6 +53,18 @@ pub(super) fn decide(state: &State, request: &Release) -> Verdict {
         .map(|record| release_event(request, record))
         .collect();
     Verdict::Append(events, Draft::Released)
+}
+
+/// What may end with this attachment: its own holds, or else those that were imported for it.
+fn held(state: &State, request: &Release) -> Vec<Record> {
+    let [of_interface, of_sandbox] = request.attachment.imported_keys();
+    for key in [request.attachment.key(), of_interface] {
+        let held = state.held_by_attachment(key);
+        if !held.is_empty() {
+            return held;
+        }
+    }
+    state.held_by_attachment(of_sandbox)
 }
 
 fn release_event(request: &Release, record: &Record) -> NewEvent {

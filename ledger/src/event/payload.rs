@@ -49,7 +49,7 @@ impl Kind {
 pub struct Payload {
     /// Who acted.
     pub actor: Actor,
-    /// Whose hold begins or ends.
+    /// Whose hold begins, or whose call ends one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attachment: Option<Attachment>,
     /// When the actor says that it happened, in microseconds since 1970-01-01T00:00:00Z.
@@ -64,13 +64,16 @@ pub struct Payload {
     /// How the address was chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<Decision>,
+    /// For a release by anyone but the holder: whose hold ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Ended>,
     /// For a release: the position of the allocate event that it ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ends_seq: Option<u64>,
     /// What a release by anyone but the holder rests on, or where an import was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Map<String, Value>>,
-    /// Fields that the source did not state and that were inferred.
+    /// Fields that the source did not state, and that were inferred or are stood in for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inferred: Vec<String>,
     /// What the event says.
@@ -98,6 +101,7 @@ impl Payload {
             content: None,
             cooldown_seconds: None,
             decision: None,
+            ended: None,
             ends_seq: None,
             evidence: None,
             inferred: Vec::new(),
@@ -114,6 +118,16 @@ impl Payload {
     pub fn encode(&self) -> Vec<u8> {
         canonical_json(self)
     }
+}
+
+/// Whose hold ends, as its allocate said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ended {
+    /// The holder.
+    pub attachment: Attachment,
+    /// The pod behind it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<Owner>,
 }
 
 /// How an address was chosen: enough to judge the choice later.

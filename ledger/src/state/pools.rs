@@ -1,3 +1,5 @@
+mod windows;
+
 use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
 
@@ -6,6 +8,7 @@ use ipnet::IpNet;
 
 use super::{Class, SpaceIndex};
 use crate::event::WindowRecord;
+use windows::Windows;
 
 /// Index of a pool in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -30,7 +33,7 @@ pub struct WindowState {
 struct Pool {
     space: SpaceIndex,
     cidr: IpNet,
-    windows: Vec<WindowState>,
+    windows: Windows,
 }
 
 /// Pools in order of first use. Counts are kept per window, so neither a decision nor a metric
@@ -67,26 +70,20 @@ impl Pools {
     #[must_use]
     pub fn find_window(&self, space: SpaceIndex, window: &Window) -> Option<&WindowState> {
         let pool = self.by_cidr.get(&(space, window.cidr()))?;
-        self.all[pool.0 as usize]
-            .windows
-            .iter()
-            .find(|known| known.window == *window)
+        self.all[pool.0 as usize].windows.find(window)
     }
 
     /// Say that the database knows every window: true whenever no change waits.
     pub fn set_all_persisted(&mut self) {
-        for known in self.all.iter_mut().flat_map(|pool| &mut pool.windows) {
-            known.persisted = true;
+        for pool in &mut self.all {
+            pool.windows.set_all_persisted();
         }
     }
 
     /// Say that the database knows this window.
     pub fn set_persisted(&mut self, space: SpaceIndex, window: &Window) {
         if let Some(pool) = self.by_cidr.get(&(space, window.cidr())) {
-            let windows = &mut self.all[pool.0 as usize].windows;
-            if let Some(known) = windows.iter_mut().find(|known| known.window == *window) {
-                known.persisted = true;
-            }
+            self.all[pool.0 as usize].windows.set_persisted(window);
         }
     }
 
@@ -100,24 +97,14 @@ impl Pools {
             self.all.push(Pool {
                 space,
                 cidr,
-                windows: Vec::new(),
+                windows: Windows::default(),
             });
             self.lengths
                 .entry((space, cidr.addr().is_ipv4()))
                 .or_default()
                 .insert(cidr.prefix_len());
         }
-        let windows = &mut self.all[pool.0 as usize].windows;
-        let new_window = !windows.iter().any(|known| known.window == *window);
-        if new_window {
-            windows.push(WindowState {
-                window: window.clone(),
-                record: WindowRecord::new(window, false),
-                held: 0,
-                cooling: 0,
-                persisted: false,
-            });
-        }
+        let new_window = self.all[pool.0 as usize].windows.add(window);
         (pool, new_pool, new_window)
     }
 
@@ -128,8 +115,7 @@ impl Pools {
         held: u128,
         cooling: u128,
     ) {
-        let windows = &mut self.all[pool.0 as usize].windows;
-        if let Some(known) = windows.iter_mut().find(|known| known.window == *window) {
+        if let Some(known) = self.all[pool.0 as usize].windows.find_mut(window) {
             known.held = held;
             known.cooling = cooling;
         }
@@ -144,7 +130,7 @@ impl Pools {
 
     /// Take the newest window of a pool back.
     pub(super) fn remove_window(&mut self, pool: PoolIndex) {
-        self.all[pool.0 as usize].windows.pop();
+        self.all[pool.0 as usize].windows.remove_newest();
     }
 
     /// An address went from one class to another: adjust every window that has it.
@@ -159,11 +145,8 @@ impl Pools {
             let Some(pool) = self.by_cidr.get(&(space, net)) else {
                 continue;
             };
-            for known in &mut self.all[pool.0 as usize].windows {
-                if known.window.contains(ip) {
-                    known.shift(before, after);
-                }
-            }
+            let windows = &mut self.all[pool.0 as usize].windows;
+            windows.for_each_with(ip, |known| known.shift(before, after));
         }
     }
 }

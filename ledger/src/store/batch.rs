@@ -1,5 +1,6 @@
 //! One batch: decide all, append once, answer each.
 
+mod ended;
 mod finish;
 mod land;
 mod notes;
@@ -22,6 +23,7 @@ use crate::decide::{
 use crate::error::Error;
 use crate::state::{SpaceIndex, Stamp};
 use owed::Owed;
+use uuid::Uuid;
 
 /// What was decided for one request of a batch, while the call is on its way.
 enum Decided {
@@ -46,6 +48,8 @@ pub(super) struct Flight {
     events: Vec<(NewEvent, u64)>,
     /// Positions of the spaces that were looked at, before the batch.
     before: HashMap<SpaceIndex, u64>,
+    /// Releases by anyone but the holder: which events they are.
+    unnamed: Vec<usize>,
     /// How many changes of memory are its own.
     changes: usize,
 }
@@ -61,7 +65,7 @@ pub(super) struct Landing {
 
 /// A batch as far as memory can take it.
 enum Prepared {
-    Ready(Box<(Flight, Append)>),
+    Ready(Box<Flight>),
     /// Spaces must exist first.
     NeedsSpaces(Vec<Pending>, Vec<OpenSpace>),
 }
@@ -106,9 +110,16 @@ impl Lane {
         };
         self.learn_boots(&batch, &connection).await;
         match self.prepare(batch) {
-            Prepared::Ready(ready) => {
-                let (flight, append) = *ready;
-                flights.push_back(Box::pin(fly(connection, flight, append)));
+            Prepared::Ready(mut flight) => {
+                if let Err(error) = self.name_ended(&connection, &mut flight).await {
+                    tracing::warn!(error = %error, "the lane cannot read whose holds end");
+                    let others = self.state.pending_changes() - flight.changes;
+                    self.state.roll_back_to(others);
+                    self.land_all(flights).await;
+                    return self.serve(flight.batch, None).await;
+                }
+                let append = self.compose(&flight);
+                flights.push_back(Box::pin(fly(connection, *flight, append)));
             }
             Prepared::NeedsSpaces(batch, _) => {
                 self.land_all(flights).await;
@@ -118,19 +129,30 @@ impl Lane {
     }
 
     fn has_unknown_boot(&self, batch: &[Pending]) -> bool {
-        let mut tokens = batch.iter().filter_map(|pending| pending.command.token());
-        tokens.any(|token| !self.state.order.is_boot_known(token.boot_id))
+        self.unknown_boots(batch).next().is_some()
+    }
+
+    fn unknown_boots<'a>(&'a self, batch: &'a [Pending]) -> impl Iterator<Item = Uuid> + 'a {
+        let tokens = batch.iter().filter_map(|pending| pending.command.token());
+        tokens.map(|token| token.boot_id).filter(|boot_id| {
+            !self.state.order.is_boot_known(*boot_id) && !self.sought_boots.contains(boot_id)
+        })
     }
 
     /// A boot that memory does not know may be known to the database, before or after others of
-    /// its node. Rare: once per boot and replica. Only while no change waits.
+    /// its node. Rare: once per boot and replica, and at most once a second for one that nobody
+    /// knows. Only while no change waits.
     async fn learn_boots(&mut self, batch: &[Pending], connection: &Connection) {
-        if self.has_unknown_boot(batch)
-            && let Err(error) = load::boots(&connection.client, &mut self.state.order).await
-        {
+        if !self.has_unknown_boot(batch) {
+            return;
+        }
+        if let Err(error) = load::boots(&connection.client, &mut self.state.order).await {
             // The call that follows meets the same trouble and deals with it.
             tracing::warn!(error = %error, "the lane cannot read the boots");
+            return;
         }
+        let nowhere: Vec<Uuid> = self.unknown_boots(batch).collect();
+        self.sought_boots.extend(nowhere);
     }
 
     /// The connection, unless it is known to be gone: what is never sent is never unknown.
@@ -150,12 +172,14 @@ impl Lane {
         let mut decided = Vec::with_capacity(batch.len());
         let mut events: Vec<(NewEvent, u64)> = Vec::with_capacity(batch.len());
         let mut before: HashMap<SpaceIndex, u64> = HashMap::new();
+        let mut unnamed = Vec::new();
         for pending in &batch {
             match decide(&self.state, &pending.command, now_us) {
                 Verdict::Append(new, draft) => {
                     self.note_heads(&mut before, new.iter().map(|event| event.space));
-                    let seqs = apply(&mut self.state, &new, now_us);
                     let (first, count) = (events.len(), new.len());
+                    unnamed.extend(self.unnamed(&new).map(|index| first + index));
+                    let seqs = apply(&mut self.state, &new, now_us);
                     events.extend(new.into_iter().zip(seqs));
                     decided.push(Decided::Appends {
                         first,
@@ -189,27 +213,30 @@ impl Lane {
                 }
             }
         }
-        let heads = before
-            .iter()
-            .map(|(&space, &seq)| (self.state.spaces.get(space).id, seq));
+        let changes = self.state.pending_changes() - base;
+        Prepared::Ready(Box::new(Flight {
+            batch,
+            decided,
+            events,
+            before,
+            unnamed,
+            changes,
+        }))
+    }
+
+    /// The call for a flight, whose events are complete.
+    fn compose(&self, flight: &Flight) -> Append {
+        let id = |space: SpaceIndex| self.state.spaces.get(space).id;
+        let heads = flight.before.iter().map(|(&space, &seq)| (id(space), seq));
         let mut append = Append::new(heads);
-        append.add_events(&self.state, &events);
-        self.add_notes(&mut append, &events);
-        for (suspects, cleared) in batch.iter().filter_map(|pending| pending.suspects.clone()) {
+        append.add_events(&self.state, &flight.events);
+        self.add_notes(&mut append, &flight.events);
+        let notes = flight.batch.iter();
+        for (suspects, cleared) in notes.filter_map(|pending| pending.suspects.clone()) {
             append.add_suspects(suspects, cleared);
         }
         append.confirm = self.unconfirmed;
-        let changes = self.state.pending_changes() - base;
-        Prepared::Ready(Box::new((
-            Flight {
-                batch,
-                decided,
-                events,
-                before,
-                changes,
-            },
-            append,
-        )))
+        append
     }
 
     fn stamp_of(&self, call: &LaterCall) -> Option<Stamp> {

@@ -19,6 +19,9 @@ use crate::clock::SharedClock;
 use crate::command::{Command, Import};
 use crate::error::Error;
 
+/// How long a reader waits for a connection.
+const ACQUIRE: Duration = Duration::from_secs(5);
+
 /// How the ledger uses its database.
 #[derive(Debug, Clone)]
 pub struct StoreConfig {
@@ -49,6 +52,8 @@ impl StoreConfig {
 #[derive(Clone)]
 pub struct Ledger {
     pub(super) reads: PgPool,
+    /// Its own connection: however busy the readers are, readiness is told.
+    ready: PgPool,
     requests: mpsc::Sender<Pending>,
     closing: CancellationToken,
     lane: Arc<tokio::sync::Mutex<Option<JoinHandle<()>>>>,
@@ -77,6 +82,10 @@ impl Ledger {
     /// must be.
     pub async fn open(config: &StoreConfig, clock: SharedClock) -> Result<Ledger, Error> {
         let reads = connect_reads(config).await?;
+        let ready = PgPoolOptions::new()
+            .max_connections(1)
+            .acquire_timeout(ACQUIRE)
+            .connect_lazy_with(read_options(config)?.application_name("ipledger readiness"));
         guard::assert(&reads).await?;
         let metrics = Metrics::default();
         let lane = Lane::open(
@@ -96,6 +105,7 @@ impl Ledger {
         tokio::spawn(Arc::clone(&watch).look(reads.clone(), beside.clone()));
         Ok(Ledger {
             reads,
+            ready,
             requests,
             closing,
             lane: Arc::new(tokio::sync::Mutex::new(Some(task))),
@@ -185,7 +195,7 @@ impl Ledger {
         if self.requests.is_closed() {
             return Err(Error::ShuttingDown);
         }
-        guard::assert_running(&self.reads).await
+        guard::assert_running(&self.ready).await
     }
 
     /// Show the lane's counters.
@@ -197,6 +207,7 @@ impl Ledger {
     pub async fn close(self) {
         let Ledger {
             reads,
+            ready,
             closing,
             lane,
             ..
@@ -209,6 +220,7 @@ impl Ledger {
             tracing::error!(error = %error, "the lane ended badly");
         }
         reads.close().await;
+        ready.close().await;
     }
 }
 
@@ -217,20 +229,23 @@ pub(super) fn unexpected(answer: &Answer) -> Error {
     Error::Database(format!("answer of another kind: {answer:?}"))
 }
 
-async fn connect_reads(config: &StoreConfig) -> Result<PgPool, Error> {
+fn read_options(config: &StoreConfig) -> Result<PgConnectOptions, Error> {
     super::connection::parse(&config.database_url)?;
     let options: PgConnectOptions = config
         .database_url
         .parse()
         .map_err(|error: sqlx::Error| Error::Guard(format!("database url: {error}")))?;
-    let options = options.application_name("ipledger reads").options([
+    Ok(options.options([
         ("statement_timeout", "10s"),
         ("default_transaction_read_only", "on"),
-    ]);
+    ]))
+}
+
+async fn connect_reads(config: &StoreConfig) -> Result<PgPool, Error> {
     PgPoolOptions::new()
         .max_connections(config.read_connections)
-        .acquire_timeout(Duration::from_secs(5))
-        .connect_with(options)
+        .acquire_timeout(ACQUIRE)
+        .connect_with(read_options(config)?.application_name("ipledger reads"))
         .await
         .map_err(Error::from)
 }

@@ -3,6 +3,7 @@
 mod changes;
 mod clusters;
 mod events;
+mod explain;
 mod holds;
 pub(super) mod rows;
 mod spaces;

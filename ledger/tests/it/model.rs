@@ -6,6 +6,7 @@
 mod core;
 mod naive;
 mod replay;
+mod rows;
 mod script;
 mod snapshot;
 mod store;

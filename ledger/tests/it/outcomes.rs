@@ -5,6 +5,7 @@ mod allocate;
 mod any;
 mod cluster;
 mod hold;
+mod lists;
 mod other;
 mod release;
 
@@ -50,6 +51,7 @@ fn every_heading_has_its_test_and_every_test_its_heading() {
         include_str!("outcomes/allocate.rs"),
         include_str!("outcomes/release.rs"),
         include_str!("outcomes/hold.rs"),
+        include_str!("outcomes/lists.rs"),
         include_str!("outcomes/other.rs"),
         include_str!("outcomes/cluster.rs"),
     ];

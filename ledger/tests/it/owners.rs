@@ -4,6 +4,7 @@ mod again;
 mod boots;
 mod clusters;
 mod cooldown;
+mod ended;
 mod exhausted;
 mod fixed;
 mod garbage;

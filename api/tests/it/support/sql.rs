@@ -33,7 +33,7 @@ impl Sql {
         self.run("rollback").await;
     }
 
-    /// Waits until an append waits for the lock.
+    /// Waits until an append, or whatever else is sent, waits for a lock.
     pub(crate) async fn append_waits(&self) {
         let query = format!("select count(*) {OTHERS} and wait_event_type = 'Lock'");
         super::wait_until("an append waits", async || self.number(&query).await > 0).await;

@@ -93,6 +93,16 @@ fn the_environment() {
              \"-\" and \".\", at most 253)",
         ),
         (
+            add().variable("IPLEDGER_CLUSTER_UID", "kube system"),
+            7,
+            "IPLEDGER_CLUSTER_UID: \"kube system\" is not a UID (1 to 64 visible ASCII characters)",
+        ),
+        (
+            ipam(json!({ "cluster_uid": ["u"] })),
+            7,
+            "cluster_uid: [\"u\"] is a list, not a string",
+        ),
+        (
             add().variable("IPLEDGER_TOKEN_FILE", "/does/not/exist"),
             7,
             "token_file: \"/does/not/exist\" cannot be read: No such file or directory",

@@ -119,9 +119,13 @@ impl Lane {
         self.learn_boots(&batch, &connection).await;
         match self.prepare(batch) {
             Prepared::NeedsSpaces(batch, open) => self.open_spaces(batch, &open).await,
-            Prepared::Ready(ready) => {
-                let (flight, append) = *ready;
-                let landing = fly(connection, flight, append).await;
+            Prepared::Ready(mut flight) => {
+                if let Err(error) = self.name_ended(&connection, &mut flight).await {
+                    self.state.roll_back();
+                    return Attempt::Failed(flight.batch, error);
+                }
+                let append = self.compose(&flight);
+                let landing = fly(connection, *flight, append).await;
                 match self.take_in(landing) {
                     Ok(owed) => Attempt::Done(owed),
                     Err(missed) => {

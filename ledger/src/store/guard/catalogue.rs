@@ -77,12 +77,14 @@ pub(super) const MISSING_CONSTRAINT: Finding = Finding {
 /// Offenders among `$1` indexes, `$2` definitions.
 pub(super) const MISSING_INDEX: Finding = Finding {
     what: "unique index missing, altered or not valid",
+    // LIMIT: the definition is asked for of the one index only, or this would wait for whoever
+    // has a lock on any table.
     sql: r#"select w.name from unnest($1::text[], $2::text[]) w (name, definition)
-        where not exists (select from pg_index i
+        left join lateral (select pg_get_indexdef(i.indexrelid) as definition from pg_index i
             where i.indexrelid = to_regclass('ipledger.' || w.name)
-                and i.indisunique and i.indisvalid and i.indisready
-                and regexp_replace(pg_get_indexdef(i.indexrelid), '[\s()"]|ipledger\.', '', 'g')
-                    = w.definition)"#,
+                and i.indisunique and i.indisvalid and i.indisready limit 1) f on true
+        where regexp_replace(f.definition, '[\s()"]|ipledger\.', '', 'g')
+            is distinct from w.definition"#,
 };
 
 /// Offenders against `$1`, the text of all migrations.
@@ -164,10 +166,18 @@ pub(super) const FINDINGS: &[Finding] = &[
     },
     Finding {
         what: "role that may act as the owner",
+        // Beside the migrator, only who made the schema: the owner of the list of migrations, or
+        // of the database.
         sql: "select r.rolname::text from pg_roles r, pg_roles o
-            where o.rolname = current_database() || '_owner' and r.oid <> o.oid and not r.rolsuper
-                and r.rolname in (current_database() || '_app', current_database() || '_auditor')
-                and pg_has_role(r.oid, o.oid, 'member')",
+            where o.rolname = current_database() || '_owner' and r.oid <> o.oid
+                and r.rolcanlogin and not r.rolsuper
+                and r.rolname <> current_database() || '_migrator'
+                and not exists (select from pg_class c
+                    where c.oid = to_regclass('public._sqlx_migrations') and c.relowner = r.oid)
+                and not exists (select from pg_database d
+                    where d.datname = current_database() and d.datdba = r.oid)
+                and pg_has_role(r.oid, o.oid, 'member')
+            order by 1",
     },
     Finding {
         what: "right to write that nobody should have",
@@ -185,9 +195,15 @@ pub(super) const FINDINGS: &[Finding] = &[
             where a.grantee <> g.owner and a.privilege_type not in ('SELECT', 'USAGE')",
     },
     Finding {
-        what: "right to write that the service's role or the auditor has by other ways",
-        sql: "select distinct r.rolname || ': ' || c.relname from pg_roles r, pg_class c
-            where r.rolname in (current_database() || '_app', current_database() || '_auditor')
+        // By membership in pg_write_all_data, say, or in a role that was granted something.
+        what: "right to write that a role has by other ways",
+        sql:
+            "select distinct r.rolname || ': ' || c.relname from pg_roles r, pg_roles o, pg_class c
+            where o.rolname = current_database() || '_owner'
+                and (r.rolname in (current_database() || '_app', current_database() || '_auditor')
+                    or r.rolcanlogin and not r.rolsuper and not pg_has_role(r.oid, o.oid, 'member')
+                        and has_database_privilege(r.oid, current_database(), 'connect')
+                        and has_schema_privilege(r.oid, 'ipledger', 'usage'))
                 and c.relkind = 'r'
                 and (c.relnamespace = to_regnamespace('ipledger')
                     or c.oid = to_regclass('public._sqlx_migrations'))

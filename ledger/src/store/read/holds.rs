@@ -228,46 +228,6 @@ impl Ledger {
         Ok(Vec::new())
     }
 
-    /// Who holds an address that a refusal speaks of; `None` if it was freed meanwhile.
-    ///
-    /// # Errors
-    /// [`Error::Unavailable`] without a database.
-    pub async fn describe(&self, hold: &HoldRef) -> Result<Option<Hold>, Error> {
-        let query = HoldQuery {
-            space: Some(hold.space.clone()),
-            address: Some(hold.ip),
-            limit: 1,
-            ..HoldQuery::default()
-        };
-        Ok(self.holds(&query).await?.holds.pop())
-    }
-
-    /// The oldest hold of a window, for the text of a refusal.
-    ///
-    /// # Errors
-    /// [`Error::Unavailable`] without a database.
-    pub async fn oldest_hold(
-        &self,
-        space: &str,
-        window: &address::Window,
-    ) -> Result<Option<Hold>, Error> {
-        let found = sqlx::query(
-            "select a.ip, a.step, a.seq, p.body,
-                (extract(epoch from a.recorded_at) * 1000000)::bigint as recorded_at_us
-             from ipledger.addresses a
-             join ipledger.payloads p on p.space_id = a.space_id and p.seq = a.seq
-             where a.space_id = (select id from ipledger.spaces where name = $1)
-                and a.ip between $2 and $3 and a.step % 2 = 0
-             order by a.allocated_seq limit 1",
-        )
-        .bind(space)
-        .bind(IpNet::from(window.start()))
-        .bind(IpNet::from(window.end()))
-        .fetch_optional(&self.reads)
-        .await?;
-        found.map(|row| hold(space, &row)).transpose()
-    }
-
     /// Which field of a request differs from what its attachment holds.
     ///
     /// # Errors
@@ -346,7 +306,8 @@ impl Ledger {
     }
 }
 
-fn hold(space: &str, row: &PgRow) -> Result<Hold, Error> {
+/// A hold from its row: ip, step, seq, `recorded_at_us` and the payload's body.
+pub(super) fn hold(space: &str, row: &PgRow) -> Result<Hold, Error> {
     let seq = rows::position(row, "seq")?;
     let body: Vec<u8> = row.try_get("body")?;
     let payload = rows::payload(&body, space, seq)?;
@@ -379,7 +340,10 @@ fn differing(request: &Allocate, stored: &Payload, same_network_name: bool) -> S
     }
     // The source recorded no request, and perhaps no owner: only the ranges were compared.
     if stored.reason == "import" {
-        return "ranges".to_owned();
+        let imported = stored.decision.as_ref().map_or(&[][..], |d| &d.ips);
+        let fits = |ip: &IpAddr| request.ranges.iter().any(|window| window.contains(*ip));
+        let only_ips = !request.ips.is_empty() && imported.iter().all(fits);
+        return if only_ips { "ips" } else { "ranges" }.to_owned();
     }
     if stored.owner.as_ref().map(|o| (&o.namespace, &o.name))
         != request.owner.as_ref().map(|o| (&o.namespace, &o.name))

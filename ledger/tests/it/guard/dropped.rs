@@ -3,7 +3,7 @@
 use ledger::{Error, HoldQuery, Refusal};
 
 use super::sql::{refusal, role, run, superuser};
-use crate::support::{Bench, add, allocate, attachment, del, ips, open, release, window};
+use crate::support::{Bench, WAIT, add, allocate, attachment, del, ips, open, release, window};
 
 const RANGE: &str = "10.0.0.0/24";
 
@@ -42,7 +42,9 @@ async fn the_payload_of_a_current_hold_stays_and_the_others_may_go() {
         assert!(repeat.repeated);
         let given = add(ledger, allocate(next, RANGE)).await.expect("another");
         assert_eq!(ips(&given), [next]);
-        let oldest = ledger.oldest_hold("prod", &window(RANGE, None, None)).await;
+        let oldest = ledger
+            .oldest_hold("prod", &window(RANGE, None, None), WAIT)
+            .await;
         assert_eq!(oldest.unwrap().unwrap().attachment, attachment("c2"));
     }
     // What was held then cannot be told in full, so it is not told in part.

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use embedded_postgres::testing::TestDatabase;
 use ledger::{Error, Ledger, StoreConfig, SystemClock};
 
-use super::sql::{migrated, run, superuser};
+use super::sql::{connect, migrated, run, superuser};
+use crate::faults::servers::{self, DATABASE, prepare, server, temporary};
 
 async fn open(database: &TestDatabase) -> Result<Ledger, Error> {
     let url = database.url_as(&format!("{}_app", database.name()));
@@ -352,7 +353,7 @@ async fn a_right_too_many() {
         ],
     )
     .await;
-    let others = "right to write that the service's role or the auditor has by other ways";
+    let others = "right to write that a role has by other ways";
     assert_all_refused(
         others,
         &[(
@@ -361,13 +362,77 @@ async fn a_right_too_many() {
         )],
     )
     .await;
-    // Each of these reaches every table.
-    for statement in [
-        "grant pg_write_all_data to {db}_auditor",
-        "alter role {db}_app superuser",
-    ] {
-        assert_refused(statement, ": windows").await;
+    // It reaches every table.
+    assert_refused("alter role {db}_app superuser", ": windows").await;
+}
+
+/// On a server of its own: what these roles may, they may in every database of the server.
+#[tokio::test]
+async fn a_right_too_many_of_somebody_else() {
+    let dir = temporary();
+    let cluster = server(dir.path(), &[]).await;
+    prepare(&cluster).await;
+    let client = connect(&cluster.url(DATABASE)).await;
+    let member = "the guard is not whole: role that may act as the owner: ";
+    let writes = "the guard is not whole: right to write that a role has by other ways: ";
+    let cases = [
+        (
+            "create role eve login; grant ipledger_owner to eve",
+            "drop role eve",
+            format!("{member}eve"),
+        ),
+        (
+            "create role team; create role eve login noinherit; grant ipledger_migrator to team; \
+             grant team to eve",
+            "drop role eve, team",
+            format!("{member}eve"),
+        ),
+        (
+            "create role eve login; grant pg_write_all_data to eve",
+            "drop role eve",
+            format!("{writes}eve: _sqlx_migrations, eve: addresses, eve: boots, eve: clusters,"),
+        ),
+        (
+            "create role eve login; grant pg_write_all_data to ipledger_auditor; \
+             grant ipledger_auditor to eve",
+            "revoke pg_write_all_data from ipledger_auditor; drop role eve",
+            format!("{writes}eve: _sqlx_migrations,"),
+        ),
+    ];
+    for (give, take, expected) in cases {
+        run(&client, give).await;
+        let url = cluster.url_as("ipledger_app", DATABASE);
+        let opened = Ledger::open(&StoreConfig::new(&url), Arc::new(SystemClock)).await;
+        let Err(Error::Guard(text)) = opened else {
+            panic!("{give}: {opened:?}");
+        };
+        assert!(text.starts_with(&expected), "{give}: {text}");
+        run(&client, take).await;
+        servers::open(&cluster).await.close().await;
     }
+    // Who cannot log in, and who may do everything anyway, is nobody's news.
+    run(
+        &client,
+        "create role nobody; grant ipledger_owner to nobody; create role root superuser login; \
+         grant ipledger_owner to root",
+    )
+    .await;
+    servers::open(&cluster).await.close().await;
+    cluster.stop().await.expect("a clean stop");
+}
+
+/// Whoever made the schema may go on with it.
+#[tokio::test]
+async fn the_deployer_is_not_one_too_many() {
+    let dir = temporary();
+    let cluster = server(dir.path(), &[]).await;
+    let client = connect(&cluster.url("postgres")).await;
+    run(&client, "create role deployer login createrole").await;
+    run(&client, "create database ipledger owner deployer").await;
+    let url = cluster.url_as("deployer", DATABASE);
+    ledger::migrate(&url).await.expect("migrations");
+    servers::open(&cluster).await.close().await;
+    cluster.stop().await.expect("a clean stop");
 }
 
 #[tokio::test]

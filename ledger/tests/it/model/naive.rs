@@ -312,9 +312,11 @@ impl Naive {
         {
             return Err("refused cluster_mismatch".to_owned());
         }
-        if let Err(told) = self.repeat(add) {
-            self.repeat_counts(add, &told);
-            return Err(told);
+        if let Some(held) = self.repeat(add)? {
+            let receipts: String = held.iter().map(|address| receipt(address)).collect();
+            let held: Vec<(String, &str)> = held.iter().map(|a| (a.space.clone(), a.ip)).collect();
+            self.repeat_counts(add, &held);
+            return Err(format!("has{receipts}"));
         }
         self.overtaken(add)?;
         let mut names = Vec::new();
@@ -341,60 +343,66 @@ impl Naive {
         Ok(self.give(add, &names, &chosen))
     }
 
-    fn repeat(&self, add: &Add) -> Result<(), String> {
+    /// The holds that the request repeats, in the order of its ranges.
+    fn repeat(&self, add: &Add) -> Result<Option<Vec<&Address>>, String> {
         let held = self.held_by_interface(add.interface);
         let Some(first) = held.first() else {
-            return Ok(());
+            return Ok(None);
         };
-        let conflict = || format!("refused attachment_conflict {}", first.ip);
-        let in_order: Vec<&Address> = match first.holder {
+        let conflict = || Err(format!("refused attachment_conflict {}", first.ip));
+        let ifname = match first.holder {
             Holder::Own(_) => {
-                let same = |address: &&&Address| {
+                let same = |address: &&Address| {
                     let request = address.request.as_ref();
                     request.is_some_and(|request| is_same_request(request, add))
                 };
-                if held.len() != add.ranges.len() || held.iter().filter(same).count() != held.len()
-                {
-                    return Err(conflict());
-                }
-                held
+                let is_same = held.len() == add.ranges.len() && held.iter().all(same);
+                return if is_same { Ok(Some(held)) } else { conflict() };
             }
-            Holder::Imported { .. } => {
-                let mut left = held.clone();
-                let mut in_order = Vec::new();
-                for &range in &add.ranges {
-                    let range = &RANGES[range];
-                    let space = self.resolve(add.selector, range.cidr).unwrap_or_default();
-                    let fits = |a: &&Address| a.space == space && range.hands_out.contains(&a.ip);
-                    let index = left.iter().position(fits).ok_or_else(conflict)?;
-                    in_order.push(left.remove(index));
-                }
-                if !left.is_empty() {
-                    return Err(conflict());
-                }
-                in_order
-            }
+            Holder::Imported { ifname, .. } => ifname,
         };
-        Err(format!(
-            "has{}",
-            in_order.into_iter().map(receipt).collect::<String>()
-        ))
+        let fixed = assign_fixed(add)?;
+        let mut in_order: Vec<&Address> = Vec::new();
+        for (&range, fixed) in add.ranges.iter().zip(fixed) {
+            let range = &RANGES[range];
+            let space = self.resolve(add.selector, range.cidr).unwrap_or_default();
+            let fits = |a: &&&Address| {
+                a.space == space
+                    && range.hands_out.contains(&a.ip)
+                    && fixed.is_none_or(|ip| ip == a.ip)
+                    && !in_order.iter().any(|b| b.ip == a.ip && b.space == a.space)
+            };
+            let fitting: Vec<&&Address> = held.iter().filter(fits).collect();
+            match fitting.as_slice() {
+                [only] => in_order.push(only),
+                [first, ..] if ifname.is_some() => in_order.push(first),
+                _ => {}
+            }
+        }
+        let all = in_order.len() == add.ranges.len();
+        match ifname {
+            Some(_) if all && in_order.len() == held.len() => Ok(Some(in_order)),
+            Some(_) => conflict(),
+            None if all => Ok(Some(in_order)),
+            // One hold that fits one of several ranges is this interface's.
+            None if held.len() == 1 && !in_order.is_empty() => conflict(),
+            None => Ok(None),
+        }
     }
 
     /// A repeat that came later than the last call for a hold is the last one from now on.
-    fn repeat_counts(&mut self, add: &Add, told: &str) {
-        let Some(token) = add
-            .token
-            .filter(|_| told.starts_with("has") && !add.dry_run)
-        else {
+    fn repeat_counts(&mut self, add: &Add, held: &[(String, &str)]) {
+        let Some(token) = add.token.filter(|_| !add.dry_run) else {
             return;
         };
-        let held = self.held_by_interface(add.interface).into_iter();
-        let overtaken = held.filter(|address| {
+        let mut overtaken = Vec::new();
+        for (space, ip) in held {
+            let address = self.address(space, ip).expect("it is held");
             let last = address.token.map(|last| self.rank(last));
-            last.is_none_or(|last| last < self.rank(token))
-        });
-        let overtaken: Vec<(String, &str)> = overtaken.map(|a| (a.space.clone(), a.ip)).collect();
+            if last.is_none_or(|last| last < self.rank(token)) {
+                overtaken.push((space.clone(), *ip));
+            }
+        }
         if !overtaken.is_empty() {
             self.see(Some(token));
         }
@@ -436,41 +444,53 @@ impl Naive {
         names: &[String],
         fixed: &[Option<&'static str>],
     ) -> Result<Vec<&'static str>, String> {
-        let mut chosen: Vec<&'static str> = Vec::new();
+        let mut chosen: Vec<Option<&'static str>> = vec![None; add.ranges.len()];
+        let mut refused: Vec<String> = Vec::new();
         let older = self.of_pod(add.interface);
+        let own = |space: &str, ip: &str| older.iter().any(|a| a.ip == ip && a.space == space);
+        for (position, ip) in fixed.iter().enumerate() {
+            let Some(ip) = ip else { continue };
+            let space = &names[position];
+            refused.extend(self.check_fixed(space, ip, own(space, ip)).err());
+            chosen[position] = Some(ip);
+        }
         for (position, &range) in add.ranges.iter().enumerate() {
-            let (space, range) = (&names[position], &RANGES[range]);
-            let used = |ip: &str| {
-                let mut earlier = chosen.iter().zip(names);
-                earlier.any(|(chosen, name)| *chosen == ip && name == space)
-            };
-            let own = |ip: &str| older.iter().find(|a| a.ip == ip && a.space == *space);
-            if let Some(ip) = fixed[position] {
-                self.check_fixed(space, ip, own(ip).is_some())?;
-                chosen.push(ip);
+            if fixed[position].is_some() {
                 continue;
             }
+            let (space, range) = (&names[position], &RANGES[range]);
+            let used = |ip: &str| {
+                let mut others = chosen.iter().zip(names);
+                others.any(|(chosen, name)| *chosen == Some(ip) && name == space)
+            };
             let mut fitting: Vec<&&Address> = older
                 .iter()
                 .filter(|a| a.space == *space && range.hands_out.contains(&a.ip) && !used(a.ip))
                 .filter(|a| Naive::is_held(a))
                 .collect();
             fitting.sort_by_key(|a| (a.position != position, a.position, number(a.ip)));
-            if let Some(taken_over) = fitting.first() {
-                chosen.push(taken_over.ip);
-                continue;
-            }
             let free = range.hands_out.iter().find(|ip| {
                 let may_have = match self.address(space, ip) {
                     None => true,
                     Some(address) if Naive::is_held(address) => false,
-                    Some(address) => !self.is_cooling(address) || own(ip).is_some(),
+                    Some(address) => !self.is_cooling(address) || own(space, ip),
                 };
                 may_have && !used(ip)
             });
-            chosen.push(*free.ok_or_else(|| self.full(space, range.hands_out))?);
+            let choice = fitting.first().map(|taken_over| taken_over.ip);
+            chosen[position] = choice.or(free.copied());
+            if chosen[position].is_none() {
+                refused.push(self.full(space, range.hands_out));
+            }
         }
-        Ok(chosen)
+        // The first kind that applies, whichever range it is about.
+        for kind in ["address_taken", "address_cooling", "exhausted", "cooling"] {
+            let of_kind = format!("refused {kind} ");
+            if let Some(told) = refused.iter().find(|told| told.starts_with(&of_kind)) {
+                return Err(told.clone());
+            }
+        }
+        Ok(chosen.into_iter().flatten().collect())
     }
 
     fn check_fixed(&self, space: &str, ip: &str, own: bool) -> Result<(), String> {
@@ -617,8 +637,16 @@ impl Naive {
             .into_iter()
             .cloned()
             .collect();
+        let of_sandbox = Holder::Imported {
+            sandbox: interface.sandbox,
+            ifname: None,
+        };
         if held.is_empty() {
             self.tombstones.bury(interface, token, self.now);
+            return "released".to_owned();
+        }
+        // Some of them may be the other interface's.
+        if held.len() > 1 && held[0].holder == of_sandbox {
             return "released".to_owned();
         }
         let overtaken = |address: &Address| match (token, address.token) {
@@ -800,10 +828,10 @@ fn is_same_request(a: &Add, b: &Add) -> bool {
 
 fn assign_fixed(add: &Add) -> Result<Vec<Option<&'static str>>, String> {
     let mut fixed: Vec<Option<&'static str>> = vec![None; add.ranges.len()];
-    for &ip in &add.ips {
+    for (nth, &ip) in add.ips.iter().enumerate() {
         let ip = ADDRESSES[ip];
         if fixed.contains(&Some(ip)) {
-            return Err(format!("refused invalid_request ips {ip}"));
+            return Err(format!("refused invalid_request ips[{nth}] {ip}"));
         }
         let place = (0..fixed.len())
             .find(|&index| {

@@ -2,7 +2,7 @@ use ledger::refusal::Refusal;
 use ledger::{Error, Ledger};
 
 use super::{events, kind};
-use crate::support::{Bench, add, allocate, del, ip, ips, owner, release, token, window};
+use crate::support::{Bench, WAIT, add, allocate, del, ip, ips, owner, release, token, window};
 
 const RANGE: &str = "10.0.0.0/30";
 
@@ -28,7 +28,7 @@ async fn allocate_fixed_address_twice() {
     let Refusal::Invalid { key, value, .. } = refusal(add(&bench.ledger, request).await) else {
         panic!("another refusal");
     };
-    assert_eq!((key.as_str(), value.as_str()), ("ips", "10.0.0.1"));
+    assert_eq!((key.as_str(), value.as_str()), ("ips[1]", "10.0.0.1"));
 }
 
 #[tokio::test]
@@ -169,7 +169,7 @@ async fn allocate_address_taken() {
     let hold = refused.hold().expect("the hold in the way");
     let holder = bench
         .ledger
-        .describe(hold)
+        .describe(hold, WAIT)
         .await
         .unwrap()
         .expect("a holder");

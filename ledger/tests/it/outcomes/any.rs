@@ -138,3 +138,22 @@ async fn any_outcome_unknown() {
     };
     assert_eq!(ips(&found), ["10.0.0.2"]);
 }
+
+#[tokio::test]
+async fn any_internal() {
+    let bench = Bench::new().await;
+    sqlx::raw_sql(
+        "create function refuse() returns trigger language plpgsql as \
+         'begin raise exception ''refused by the test''; end'; \
+         create trigger refused before insert on ipledger.events for each row \
+         when (new.ip = '10.0.1.1') execute function refuse()",
+    )
+    .execute(&super::superuser(&bench).await)
+    .await
+    .expect("a trigger");
+    let refused = add(&bench.ledger, allocate("c1", "10.0.1.0/24")).await;
+    assert_eq!(kind(refused), "internal");
+    let neighbour = add(&bench.ledger, allocate("c2", "10.0.0.0/24")).await;
+    assert_eq!(ips(&neighbour.unwrap()), ["10.0.0.1"]);
+    assert_eq!(super::events(&bench).await, 1);
+}

@@ -123,7 +123,7 @@ async fn hold_step_mismatch() {
     assert_eq!(events(&bench).await, 3, "the living hold stands");
 }
 
-fn entry(address: &str) -> Import {
+pub(super) fn entry(address: &str) -> Import {
     Import {
         cluster_uid: None,
         space: SpaceSelector {

@@ -1,5 +1,7 @@
+use ledger::command::Import;
+
 use super::{events, kind};
-use crate::support::{Bench, add, allocate, del, release, token};
+use crate::support::{Bench, WAIT, add, allocate, del, release, token};
 
 #[tokio::test]
 async fn release_cluster_mismatch() {
@@ -61,4 +63,19 @@ async fn release_nothing_held() {
         kind(add(&bench.ledger, allocate("c1", "10.0.0.0/24")).await),
         "deleted"
     );
+}
+
+#[tokio::test]
+async fn release_of_unknown_interfaces() {
+    let bench = Bench::new().await;
+    for address in ["10.0.0.7", "10.0.0.8"] {
+        let unknown = Import {
+            ifname: None,
+            ..super::hold::entry(address)
+        };
+        bench.ledger.import(unknown, WAIT).await.unwrap();
+    }
+    let freed = del(&bench.ledger, release("imported")).await.unwrap();
+    assert!(freed.released.is_empty() && !freed.stale);
+    assert_eq!(events(&bench).await, 2);
 }

@@ -3,7 +3,7 @@
 use ledger::command::{Allocate, BindCluster};
 use ledger::{Answer, Command, Error, Ledger, Refusal};
 
-use super::{ShapeAllocate as _, history, refusal, sandbox};
+use super::{ShapeAllocate as _, history, refusal, sandbox, spaces};
 use crate::support::{Bench, WAIT, add, ips, open, provenance};
 
 async fn bind(ledger: &Ledger, uid: &str) -> Result<String, Error> {
@@ -24,6 +24,19 @@ fn from(container: &str, cluster_uid: &str) -> Allocate {
     let mut request = sandbox(container, container);
     request.cluster_uid = Some(cluster_uid.to_owned());
     request
+}
+
+/// `network_name: default` is a name like any other, and not the space of those without one.
+#[tokio::test]
+async fn network_named_default_is_not_the_unnamed_one() {
+    let bench = Bench::new().await;
+    let unnamed = add(&bench.ledger, sandbox("c1", "uid-1")).await.unwrap();
+    let named = sandbox("c2", "uid-2").network_name("default");
+    let named = add(&bench.ledger, named).await.unwrap();
+    assert_eq!(spaces(&unnamed), ["prod"]);
+    assert_eq!(spaces(&named), ["prod/default"]);
+    assert_eq!(ips(&unnamed), ips(&named));
+    bench.ledger.close().await;
 }
 
 fn assert_mismatch<T: std::fmt::Debug>(result: Result<T, Error>) {

@@ -50,7 +50,11 @@ async fn full_pool_is_refused_with_its_counts_and_the_next_try_succeeds() {
     assert_eq!((position, held, cooling, window.capacity()), (0, 2, 0, 2));
     assert_eq!(history(&bench.ledger, "prod").await, before);
     // Whom sync looks at first.
-    let oldest = bench.ledger.oldest_hold(&space, &window).await.unwrap();
+    let oldest = bench
+        .ledger
+        .oldest_hold(&space, &window, WAIT)
+        .await
+        .unwrap();
     let oldest = oldest.expect("a holder");
     assert_eq!(oldest.attachment.container_id, "c1");
 

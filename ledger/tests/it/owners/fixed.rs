@@ -3,7 +3,7 @@
 use ledger::Refusal;
 
 use super::{RANGE, ShapeAllocate as _, del_for, held_by, history, refusal, sandbox};
-use crate::support::{Bench, add, del, ips};
+use crate::support::{Bench, WAIT, add, del, ips};
 
 #[tokio::test]
 async fn fixed_address_of_the_owners_older_sandbox_is_taken_over() {
@@ -46,7 +46,7 @@ async fn fixed_address_of_another_is_refused_with_its_holder_and_since_when() {
     let taken = refusal(add(&bench.ledger, asked()).await);
     assert_eq!(taken.kind(), "address_taken");
     let hold = taken.hold().expect("the hold in the way");
-    let hold = bench.ledger.describe(hold).await.unwrap();
+    let hold = bench.ledger.describe(hold, WAIT).await.unwrap();
     let hold = hold.expect("a holder");
     assert_eq!(hold.attachment, holder.attachment);
     assert_eq!(hold.owner, holder.owner);

@@ -86,7 +86,10 @@ async fn imported_address_is_not_given_to_another() {
     assert_eq!(ips(&add(&bench.ledger, newer).await.unwrap()), ["10.0.0.3"]);
     let fixed = sandbox("c4", "uid-4").ips(&["10.0.0.1"]);
     let taken = refusal(add(&bench.ledger, fixed).await);
-    let hold = bench.ledger.describe(taken.hold().expect("a hold")).await;
+    let hold = bench
+        .ledger
+        .describe(taken.hold().expect("a hold"), WAIT)
+        .await;
     assert_eq!(hold.unwrap().unwrap().attachment.container_id, "c1");
     bench.ledger.close().await;
 }
@@ -261,5 +264,77 @@ async fn imported_hold_that_ended_in_another_network_is_another_one() {
     end(&bench.ledger, "prod/blue", ip("10.0.0.5"), 0).await;
     let told = import(&bench.ledger, there).await;
     assert_eq!(told.outcome, ImportOutcome::Ended);
+    bench.ledger.close().await;
+}
+
+/// Two interfaces of one sandbox, imported from entries that did not know which is which.
+async fn two_interfaces(second: &str, pool: &str) -> Bench {
+    let bench = imported(None).await;
+    let mut other = entry(second, None);
+    other.pool = pool.parse().expect("a CIDR");
+    import(&bench.ledger, other).await;
+    bench
+}
+
+#[tokio::test]
+async fn imported_holds_of_unknown_interfaces_are_left_to_sync_by_a_del_of_one() {
+    let bench = two_interfaces("10.0.1.50", "10.0.1.0/24").await;
+    let replica = open(&bench.database).await;
+    for ledger in [&bench.ledger, &replica] {
+        let freed = del(ledger, del_for(&sandbox("c1", "uid-1"))).await.unwrap();
+        assert!(freed.released.is_empty());
+    }
+    assert_eq!(history(&bench.ledger, "prod").await.len(), 2);
+    // When one is gone the other one is the only one.
+    end(&bench.ledger, "prod", ip("10.0.1.50"), 0).await;
+    let freed = del(&replica, del_for(&sandbox("c1", "uid-1"))).await;
+    assert_eq!(freed.unwrap().released[0].ip, ip("10.0.0.50"));
+    replica.close().await;
+    bench.ledger.close().await;
+}
+
+#[tokio::test]
+async fn imported_holds_of_unknown_interfaces_are_matched_by_range() {
+    let bench = two_interfaces("10.0.1.50", "10.0.1.0/24").await;
+    let second = sandbox("c1", "uid-1").ifname("net2");
+    let second = second.ranges(&["10.0.1.0/24"]);
+    for (request, expected) in [(sandbox("c1", "uid-1"), "10.0.0.50"), (second, "10.0.1.50")] {
+        let again = add(&bench.ledger, request).await.unwrap();
+        assert!(again.repeated);
+        assert_eq!(ips(&again), [expected]);
+    }
+    // A third interface has nothing to do with either.
+    let third = sandbox("c1", "uid-1").ifname("net3");
+    let third = third.ranges(&["10.0.2.0/24"]);
+    let given = add(&bench.ledger, third).await.unwrap();
+    assert!(!given.repeated);
+    bench.ledger.close().await;
+}
+
+#[tokio::test]
+async fn imported_holds_of_unknown_interfaces_in_one_range_are_nobodys_repeat() {
+    let bench = two_interfaces("10.0.0.51", RANGE).await;
+    let fixed = sandbox("c1", "uid-1").ips(&["10.0.0.51"]);
+    let again = add(&bench.ledger, fixed).await.unwrap();
+    assert!(again.repeated);
+    assert_eq!(ips(&again), ["10.0.0.51"]);
+    // Which of the two is its own cannot be told, so it gets neither.
+    let given = add(&bench.ledger, sandbox("c1", "uid-1").ifname("net2")).await;
+    assert_eq!(ips(&given.unwrap()), ["10.0.0.1"]);
+    bench.ledger.close().await;
+}
+
+#[tokio::test]
+async fn imported_hold_conflicts_with_an_add_for_another_fixed_address() {
+    let bench = imported(Some("net1")).await;
+    let other = sandbox("c1", "uid-1").ips(&["10.0.0.60"]);
+    let Refusal::AttachmentConflict { hold, .. } = refusal(add(&bench.ledger, other.clone()).await)
+    else {
+        panic!("another refusal");
+    };
+    let named = bench.ledger.differing_field(&other, &hold).await;
+    assert_eq!(named.unwrap(), "ips");
+    let same = sandbox("c1", "uid-1").ips(&["10.0.0.50"]);
+    assert!(add(&bench.ledger, same).await.unwrap().repeated);
     bench.ledger.close().await;
 }

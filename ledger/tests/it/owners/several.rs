@@ -1,7 +1,7 @@
 //! Several ranges or families: all or none, and never one address twice.
 
-use super::{RANGE, SMALL, ShapeAllocate as _, held_by, history, refusal, sandbox};
-use crate::support::{Bench, add, ips, window};
+use super::{RANGE, SMALL, ShapeAllocate as _, del_for, held_by, history, refusal, sandbox};
+use crate::support::{Bench, add, del, ips, window};
 
 #[tokio::test]
 async fn several_ranges_and_families_are_allocated_together() {
@@ -101,5 +101,38 @@ async fn overlapping_ranges_taken_over_keep_both_addresses() {
     let narrowed = add(&bench.ledger, narrowed).await.unwrap();
     assert_eq!(ips(&narrowed), ["10.0.0.2", "10.0.0.1"]);
     assert_eq!(held_by(&bench.ledger, "c3").await, ["10.0.0.2", "10.0.0.1"]);
+    bench.ledger.close().await;
+}
+
+/// Each with a refusal of its own: the first kind in `docs/outcomes.md` is told, not that of the
+/// first range.
+#[tokio::test]
+async fn several_ranges_are_refused_for_the_first_reason_of_any() {
+    const TAKEN: &str = "10.1.0.0/30";
+    const RESTING: &str = "10.2.0.0/30";
+    const FULL: &str = "10.3.0.1/32";
+    const ALL_REST: &str = "10.4.0.1/32";
+    let bench = Bench::new().await;
+    for range in [TAKEN, FULL] {
+        let held = sandbox(range, range).ranges(&[range]);
+        add(&bench.ledger, held).await.unwrap();
+    }
+    for range in [RESTING, ALL_REST] {
+        let rested = sandbox(range, range).ranges(&[range]).cooldown(3_600);
+        add(&bench.ledger, rested.clone()).await.unwrap();
+        del(&bench.ledger, del_for(&rested)).await.unwrap();
+    }
+    let all = [ALL_REST, FULL, RESTING, TAKEN];
+    let cases: [(&[&str], &[&str], &str); 4] = [
+        (&all, &["10.2.0.1", "10.1.0.1"], "address_taken"),
+        (&all, &["10.2.0.1"], "address_cooling"),
+        (&all, &[], "exhausted"),
+        (&[ALL_REST, RESTING, TAKEN], &[], "cooling"),
+    ];
+    for (ranges, ips, expected) in cases {
+        let request = sandbox("c1", "uid-1").ranges(ranges).ips(ips);
+        let refused = refusal(add(&bench.ledger, request).await);
+        assert_eq!(refused.kind(), expected, "{ranges:?} {ips:?}");
+    }
     bench.ledger.close().await;
 }

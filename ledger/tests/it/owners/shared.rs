@@ -49,7 +49,7 @@ async fn shared_space_is_unique_across_its_clusters() {
     let fixed = sandbox("c2", "uid-2").cluster("stage");
     let fixed = fixed.network_name("vlan-7").ips(&["10.0.0.1"]);
     let taken = refusal(add(&replica, fixed).await);
-    let hold = replica.describe(taken.hold().expect("a hold")).await;
+    let hold = replica.describe(taken.hold().expect("a hold"), WAIT).await;
     assert_eq!(hold.unwrap().unwrap().attachment.cluster, "prod");
     del(&replica, del_for(&there)).await.unwrap();
     assert_eq!(held(&replica, &here.attachment).await, ["10.0.0.1"]);
