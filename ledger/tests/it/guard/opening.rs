@@ -344,11 +344,13 @@ async fn a_right_too_many() {
             ),
             (
                 "grant execute on all procedures in schema ipledger to public",
-                "append_and_commit for public, note_calls_and_commit for public",
+                "append_and_commit for public, note_boots_and_commit for public, \
+                 note_calls_and_commit for public",
             ),
             (
                 "grant execute on all procedures in schema ipledger to {db}_auditor",
-                "append_and_commit for {db}_auditor, note_calls_and_commit for {db}_auditor",
+                "append_and_commit for {db}_auditor, note_boots_and_commit for {db}_auditor, \
+                 note_calls_and_commit for {db}_auditor",
             ),
         ],
     )

@@ -1,6 +1,6 @@
 //! The beginning of a run: what the seed's plan asks for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ledger::Command;
 use ledger::command::{BindCluster, DeclareSpace};
@@ -24,7 +24,10 @@ impl World {
             dice,
             plan,
             variant,
-            book: Book::default(),
+            book: Book {
+                notes_boots_with_events: variant.notes_boots_with_events,
+                ..Book::default()
+            },
             book_down_until: 0,
             clusters: Vec::new(),
             machines: Vec::new(),
@@ -33,6 +36,7 @@ impl World {
             sandboxes: Vec::new(),
             calls: Vec::new(),
             living: BTreeMap::new(),
+            heard: BTreeSet::new(),
             healing: false,
             patience: 0,
             broken: None,
