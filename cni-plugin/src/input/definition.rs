@@ -83,7 +83,7 @@ impl Definition {
             },
             gateway: gateway.map(|(gateway, _)| gateway),
             routes: routes(block)?,
-            dns: dns(block)?,
+            dns: dns(block, mode)?,
             static_addresses: static_addresses(block, arguments, mode)?,
             requested,
             when_exhausted: when_exhausted(block)?,
