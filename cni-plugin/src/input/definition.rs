@@ -153,6 +153,7 @@ impl KeyNames for Definition {
             "owner.node" => "node",
             "cooldown_seconds" => "cooldown",
             "ranges" => "ipRanges",
+            "ips" => self.list_of_requested()?,
             _ => return self.user_key_of_list(api_key),
         };
         Some(name.to_owned())
@@ -160,6 +161,12 @@ impl KeyNames for Definition {
 }
 
 impl Definition {
+    /// Where the requested addresses stand.
+    fn list_of_requested(&self) -> Option<&str> {
+        let key = self.requested.first()?.key.as_str();
+        Some(key.split_once('[').map_or(key, |(list, _)| list))
+    }
+
     /// `ranges[1].range_start`, `ips[0]`.
     fn user_key_of_list(&self, api_key: &str) -> Option<String> {
         let (list, rest) = api_key.split_once('[')?;

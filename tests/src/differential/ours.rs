@@ -68,8 +68,15 @@ impl Ours {
     }
 }
 
-/// On a host whose root is this directory.
 fn in_process(root: &Path, call: &Call) -> Answer {
+    let (status, stdout) = call_inside(root, call);
+    Answer::of_ipledger(status.into(), &stdout)
+}
+
+/// Makes a call in this process, on a host whose root is this directory; gives exit status and
+/// standard output.
+#[must_use]
+pub fn call_inside(root: &Path, call: &Call) -> (u8, String) {
     let host = Host {
         root: root.to_owned(),
         ..Host::this()
@@ -85,5 +92,5 @@ fn in_process(root: &Path, call: &Call) -> Answer {
         stderr: &mut stderr,
         host: &host,
     });
-    Answer::of_ipledger(status.into(), &String::from_utf8_lossy(&stdout))
+    (status, String::from_utf8_lossy(&stdout).into_owned())
 }

@@ -1,5 +1,6 @@
 //! End to end: the real parts together. One binary, so that it is linked once.
 
+mod bad_input;
 mod demo;
 mod differential;
 mod docker;
