@@ -44,6 +44,8 @@ operations! {
     ReleaseHold "POST" "/v1/holds/release",
     ImportHold "POST" "/v1/holds/import",
     ListEvents "GET" "/v1/events",
+    ShowHistory "GET" "/v1/history",
+    ShowDifference "GET" "/v1/diff",
     ListWakeups "GET" "/v1/wakeups",
     ListChanges "GET" "/v1/changes",
     ListSpaces "GET" "/v1/spaces",

@@ -14,6 +14,7 @@ mod documents;
 mod events;
 mod faults;
 mod garbage;
+mod history;
 mod holds;
 mod imports;
 mod limits;
