@@ -45,6 +45,7 @@ operations! {
     ImportHold "POST" "/v1/holds/import",
     ListEvents "GET" "/v1/events",
     ShowHistory "GET" "/v1/history",
+    Follow "GET" "/v1/follow",
     ShowDifference "GET" "/v1/diff",
     ListWakeups "GET" "/v1/wakeups",
     ListChanges "GET" "/v1/changes",

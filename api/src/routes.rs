@@ -5,6 +5,7 @@ mod changes;
 mod clusters;
 mod difference;
 mod events;
+mod follow;
 mod garbage;
 mod gates;
 mod history;
@@ -58,6 +59,7 @@ fn router() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(imports::import))
         .routes(routes!(events::list))
         .routes(routes!(history::show))
+        .routes(routes!(follow::follow))
         .routes(routes!(difference::show))
         .routes(routes!(spaces::list, spaces::declare))
         .routes(routes!(clusters::list))

@@ -2,6 +2,8 @@
 
 /// Carries the cursor of the next page where the body has only rows.
 pub const NEXT_HEADER: &str = "x-ipledger-next";
+/// Carries the id of the last event that a follower saw.
+pub const LAST_EVENT_ID_HEADER: &str = "last-event-id";
 
 mod allocate;
 mod attachment;

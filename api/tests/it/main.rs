@@ -13,6 +13,7 @@ mod dev;
 mod documents;
 mod events;
 mod faults;
+mod follow;
 mod garbage;
 mod history;
 mod holds;
