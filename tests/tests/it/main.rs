@@ -1,6 +1,7 @@
 //! End to end: the real parts together. One binary, so that it is linked once.
 
 mod demo;
+mod differential;
 mod docker;
 mod limits;
 mod outage;
