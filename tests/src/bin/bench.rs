@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::Parser;
-use e2e::bench::http::{self, Layout, Load, Work};
+use e2e::bench::http::{self, Endpoint, Layout, Load, Work};
 use e2e::bench::report::{self, Goal, Ratio, Row};
 use e2e::bench::server::Server;
 use e2e::bench::{Figures, pgbench, plugin};
@@ -108,10 +108,12 @@ impl Bench {
     async fn measure(&self) -> Result<Vec<Row>> {
         let mut rows = Vec::new();
         if !self.clients.is_empty() {
-            self.rates(&mut rows, &self.clients).await?;
+            let at_64 = self.rates(&mut rows, &self.clients).await?;
+            self.over_tcp(&mut rows, at_64).await?;
             return Ok(rows);
         }
         let at_64 = self.rates(&mut rows, &[64, 1, 16, 256]).await?;
+        self.over_tcp(&mut rows, at_64).await?;
         self.replicas(&mut rows, at_64).await?;
         self.processes(&mut rows).await?;
         self.held(&mut rows).await?;
@@ -162,13 +164,27 @@ impl Bench {
         Ok(pools_at_64.unwrap_or_default())
     }
 
+    /// The same over loopback TCP: what the transport costs.
+    async fn over_tcp(&self, rows: &mut Vec<Row>, unix: Figures) -> Result<()> {
+        let database = self.database("tcp").await?;
+        let server = Server::start(&self.api(), &self.cluster, &database)?;
+        let got = http::run(&Load {
+            servers: vec![Endpoint::Tcp(server.tcp())],
+            ..self.load(64, POOLS, Work::Allocate)
+        })
+        .await?;
+        let ratios = vec![ratio(got.rate / unix.rate, "unix socket".to_owned(), None)];
+        let what = "allocate, 64 pools, 64 clients, TCP".to_owned();
+        add(rows, what, got, ratios)
+    }
+
     /// Two replicas side by side on the same spaces.
     async fn replicas(&self, rows: &mut Vec<Row>, one: Figures) -> Result<()> {
         let database = self.database("replicas").await?;
         let first = Server::start(&self.api(), &self.cluster, &database)?;
         let second = Server::start(&self.api(), &self.cluster, &database)?;
         let got = http::run(&Load {
-            servers: vec![first.tcp(), second.tcp()],
+            servers: vec![first.socket(), second.socket()],
             ..self.load(64, POOLS, Work::Allocate)
         })
         .await?;
@@ -275,7 +291,7 @@ impl Bench {
     async fn fill(&self, server: &Server, addresses: u64) -> Result<()> {
         let clients = 100;
         let load = Load {
-            servers: vec![server.tcp()],
+            servers: vec![server.socket()],
             time: Duration::from_secs(600),
             requests: Some(addresses / u64::from(clients)),
             ..self.load(clients, POOLS, Work::Allocate)
@@ -286,7 +302,7 @@ impl Bench {
 
     async fn single(&self, server: &Server) -> Result<Figures> {
         let load = Load {
-            servers: vec![server.tcp()],
+            servers: vec![server.socket()],
             ..self.load(1, POOLS, Work::Allocate)
         };
         http::run(&load).await
@@ -296,7 +312,7 @@ impl Bench {
         let database = self.database("http").await?;
         let server = Server::start(&self.api(), &self.cluster, &database)?;
         http::run(&Load {
-            servers: vec![server.tcp()],
+            servers: vec![server.socket()],
             ..self.load(clients, layout, work)
         })
         .await
