@@ -28,6 +28,12 @@ impl Ours {
         })
     }
 
+    /// The service.
+    #[must_use]
+    pub fn service(&self) -> &Service {
+        &self.service
+    }
+
     /// Runs the steps of a case.
     pub fn answers(&self, case: &Case, by_process: bool) -> Result<Vec<Answer>> {
         let directory = tempfile::tempdir()?;

@@ -4,6 +4,7 @@ mod bad_input;
 mod demo;
 mod differential;
 mod docker;
+mod faults;
 mod limits;
 mod outage;
 mod plugin;

@@ -19,10 +19,16 @@ pub(super) fn misspelled<'a>(
     ))
 }
 
+/// What host-local calls our keys.
+const OF_OTHERS: [(&str, &str); 1] = [("subnet", "range")];
+
 /// The known key that an unknown one resembles.
 fn suggestion<'a>(name: &str, known: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
     if known.clone().any(|key| key.eq_ignore_ascii_case(name)) {
         return None;
+    }
+    if let Some((_, ours)) = OF_OTHERS.iter().find(|(theirs, _)| *theirs == name) {
+        return known.clone().find(|key| key == ours);
     }
     let plain = |text: &str| text.replace(['_', '-'], "").to_ascii_lowercase();
     let name = plain(name);
@@ -75,7 +81,7 @@ mod tests {
             ("gateway", None),
             ("comment", None),
             ("vlan", None),
-            ("subnet", None),
+            ("subnet", Some("range")),
             ("owner", None),
         ] {
             let known = super::super::KNOWN.iter().map(|(name, _)| *name);
