@@ -3,9 +3,12 @@
 mod addresses;
 mod changes;
 mod clusters;
+mod difference;
 mod events;
+mod follow;
 mod garbage;
 mod gates;
+mod history;
 mod holds;
 mod imports;
 mod pages;
@@ -55,6 +58,9 @@ fn router() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(holds::release))
         .routes(routes!(imports::import))
         .routes(routes!(events::list))
+        .routes(routes!(history::show))
+        .routes(routes!(follow::follow))
+        .routes(routes!(difference::show))
         .routes(routes!(spaces::list, spaces::declare))
         .routes(routes!(clusters::list))
         .routes(routes!(clusters::bind))
