@@ -200,6 +200,7 @@ async fn a_trigger_that_is_off_or_another() {
                 "events_append_only",
             ),
             ("drop trigger events_gapless on events", "events_gapless"),
+            ("drop trigger boots_ordered on boots", "boots_ordered"),
             (
                 "alter table payloads disable trigger payloads_needed",
                 "payloads_needed",
