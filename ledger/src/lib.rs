@@ -25,6 +25,8 @@ pub mod model;
 pub mod refusal;
 pub mod state;
 mod store;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 
 pub use answer::Answer;
 pub use clock::{Clock, SharedClock, SystemClock};

@@ -12,8 +12,6 @@ use crate::error::Error;
 const PERIOD: Duration = Duration::from_secs(1);
 /// Events of a space in one transaction: some tens of milliseconds.
 const BATCH: i32 = 2000;
-/// A reader does not file more than so many events; it says how many there are.
-const PATIENCE: u64 = 20_000;
 
 /// File what is new as long as the ledger is open.
 pub(super) async fn run(reads: PgPool, closing: CancellationToken) {
@@ -44,17 +42,13 @@ async fn file_all(reads: &PgPool) -> Result<(), Error> {
     Ok(())
 }
 
-/// Have everything filed that was appended before the call.
+/// Have everything filed that was appended before the call. Each batch stays filed, so a caller who
+/// runs out of time on a long past (an upgrade) gets there by asking again.
 ///
 /// # Errors
-/// [`Error::Unavailable`] without a database, or while too much is missing.
+/// [`Error::Unavailable`] without a database.
 pub(super) async fn catch_up(reads: &PgPool) -> Result<(), Error> {
     let mut left = missing(reads).await?;
-    if left > PATIENCE {
-        return Err(Error::Unavailable {
-            reason: format!("{left} events are not filed by subject yet"),
-        });
-    }
     // Others append meanwhile; only what was there at the call is owed.
     let mut rounds = left.div_ceil(BATCH.unsigned_abs().into());
     while left > 0 && rounds > 0 {
