@@ -8,6 +8,7 @@
 
 mod allocate;
 mod bad_input;
+mod boots;
 mod clusters;
 mod dev;
 mod documents;

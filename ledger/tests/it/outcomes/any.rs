@@ -176,8 +176,8 @@ async fn any_call_makes_its_boot_known() {
     add(&bench.ledger, preview).await.unwrap();
     // ... but whatever is judged: applied, refused, stale, nothing found, a list.
     add(&bench.ledger, of(0xa1)).await.unwrap();
-    let mut refused = of(0xa2);
-    refused.attachment.container_id = "c2".to_owned();
+    let mut refused = allocate("c2", "10.0.0.0/24");
+    refused.token = Some(token(0xa2, 20));
     refused.ips = vec!["10.0.0.1".parse().unwrap()];
     assert_eq!(kind(add(&bench.ledger, refused).await), "address_taken");
     add(&bench.ledger, of(0xa3)).await.unwrap();
