@@ -24,10 +24,7 @@ impl World {
             dice,
             plan,
             variant,
-            book: Book {
-                notes_boots_with_events: variant.notes_boots_with_events,
-                ..Book::default()
-            },
+            book: Book::default(),
             book_down_until: 0,
             clusters: Vec::new(),
             machines: Vec::new(),
@@ -45,6 +42,7 @@ impl World {
             agenda: BTreeMap::new(),
             scheduled: 0,
         };
+        world.book.notes_boots_with_events = variant.notes_boots_with_events;
         world.build();
         world
     }
