@@ -1,7 +1,7 @@
 //! `ipledgerctl`: the ledger's history and state for auditors and on-call engineers, over HTTP.
 //!
 //! One file per command in `commands/`: its arguments, its examples, and what it does. A command
-//! makes a [`listing::Listing`]; `output` writes it as a table, JSON, YAML or CSV.
+//! makes a `Listing`; `output` writes it as a table, JSON, YAML or CSV.
 
 mod arguments;
 mod commands;
