@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! Recorder::new("prod", window) ── allocate / release at chosen times ──▶ write(superuser)
-//! Recorder::fill(seed, events, …) ── a seeded life of many pods ────────▶ the same
+//! Recorder::fill(superuser, seed, events, …) ── a seeded life of many pods, written on the way
 //! ```
 
 use std::collections::BTreeMap;
@@ -89,7 +89,8 @@ pub struct Recorder {
     events: String,
     payloads: String,
     held: u64,
-    chunks: Vec<(String, String)>,
+    /// Once it is in the database.
+    space_id: Option<i32>,
 }
 
 impl Recorder {
@@ -105,7 +106,7 @@ impl Recorder {
             events: String::new(),
             payloads: String::new(),
             held: 0,
-            chunks: Vec::new(),
+            space_id: None,
         }
     }
 
@@ -232,31 +233,27 @@ impl Recorder {
             at_us: at.as_microsecond(),
             container_id: holder.attachment.container_id.clone(),
         });
-        if self.recorded.len().is_multiple_of(CHUNK) {
-            self.cut();
-        }
         seq
-    }
-
-    fn cut(&mut self) {
-        let events = std::mem::take(&mut self.events);
-        self.chunks
-            .push((events, std::mem::take(&mut self.payloads)));
     }
 
     /// A seeded life of many pods: so many more events about the first `addresses` of the window,
     /// evenly spread over the time from `start` to `end`. Pods come back under their names with
-    /// other UIDs; one release in eight is by `ipledger-sync`.
+    /// other UIDs; one release in eight is by `ipledger-sync`. Rows are written on the way, so that
+    /// memory does not grow with them; [`Recorder::write`] completes them.
+    ///
+    /// # Errors
+    /// What the database says.
     ///
     /// # Panics
     /// If the window is not IPv4.
-    pub fn fill(
+    pub async fn fill(
         &mut self,
+        client: &Client,
         seed: u64,
         events: u64,
         addresses: u32,
         (start, end): (Timestamp, Timestamp),
-    ) {
+    ) -> Result<(), tokio_postgres::Error> {
         let IpAddr::V4(first) = self.window.start() else {
             panic!("an IPv4 window");
         };
@@ -285,7 +282,37 @@ impl Recorder {
                     self.allocate(at, ip, holder);
                 }
             }
+            if self.recorded.len().is_multiple_of(CHUNK) {
+                self.flush(client).await?;
+            }
         }
+        Ok(())
+    }
+
+    /// Writes the rows that are not written yet, and makes the space before the first.
+    async fn flush(&mut self, client: &Client) -> Result<i32, tokio_postgres::Error> {
+        let id = match self.space_id {
+            Some(id) => id,
+            None => self.open_space(client).await?,
+        };
+        self.space_id = Some(id);
+        let columns = "space_id, seq, epoch, recorded_at, ip, step, digest, hash";
+        let events = std::mem::take(&mut self.events);
+        copy(client, &format!("events ({columns})"), id, &events).await?;
+        let payloads = std::mem::take(&mut self.payloads);
+        copy(client, "payloads", id, &payloads).await?;
+        Ok(id)
+    }
+
+    async fn open_space(&self, client: &Client) -> Result<i32, tokio_postgres::Error> {
+        let (cluster, network_name) = self.space.split_once('/').unwrap_or((&self.space, ""));
+        let space = "insert into ipledger.spaces (name) values ($1) returning id";
+        let id: i32 = client.query_one(space, &[&self.space]).await?.get(0);
+        let member = "insert into ipledger.space_members values ($1, $2, $3)";
+        client
+            .execute(member, &[&cluster, &network_name, &id])
+            .await?;
+        Ok(id)
     }
 
     /// Writes it all into a migrated database in which nobody else writes, as a superuser: the
@@ -294,24 +321,7 @@ impl Recorder {
     /// # Errors
     /// What the database says.
     pub async fn write(mut self, client: &Client) -> Result<Vec<Recorded>, tokio_postgres::Error> {
-        self.cut();
-        let (cluster, network_name) = self.space.split_once('/').unwrap_or((&self.space, ""));
-        let id: i32 = client
-            .query_one(
-                "insert into ipledger.spaces (name) values ($1) returning id",
-                &[&self.space],
-            )
-            .await?
-            .get(0);
-        let member = "insert into ipledger.space_members values ($1, $2, $3)";
-        client
-            .execute(member, &[&cluster, &network_name, &id])
-            .await?;
-        let columns = "space_id, seq, epoch, recorded_at, ip, step, digest, hash";
-        for (events, payloads) in &self.chunks {
-            copy(client, &format!("events ({columns})"), id, events).await?;
-            copy(client, "payloads", id, payloads).await?;
-        }
+        let id = self.flush(client).await?;
         let addresses = self.addresses();
         copy(client, ADDRESSES, id, &addresses).await?;
         let window = &self.window;

@@ -15,7 +15,7 @@ use crate::output::Output;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ipledgerctl holds
-  ipledgerctl holds -n default --node node-7 -o wide
+  ipledgerctl holds -n default --node node-8 -o wide
   ipledgerctl holds --range 10.10.3.0/24 --at '2h ago' -o csv
   ipledgerctl holds --space prod --at now -o json")]
 pub(crate) struct Holds {

@@ -34,10 +34,15 @@ async fn recorded() -> (Ledger, Vec<Recorded>, TestDatabase) {
     let client = connect(&database.url()).await;
     let began = Instant::now();
     let mut past = Recorder::new("prod", window(RANGE, None, None));
-    past.fill(7, EVENTS, ADDRESSES, span());
+    past.fill(&client, 7, EVENTS, ADDRESSES, span())
+        .await
+        .expect("a past");
     let events = past.write(&client).await.expect("a past");
     let mut other = Recorder::new("prod/blue", window(RANGE, None, None));
-    other.fill(8, EVENTS / 10, ADDRESSES, span());
+    other
+        .fill(&client, 8, EVENTS / 10, ADDRESSES, span())
+        .await
+        .expect("another past");
     other.write(&client).await.expect("another past");
     println!("{} events in {:?}", EVENTS + EVENTS / 10, began.elapsed());
     let wrong = text(
