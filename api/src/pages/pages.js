@@ -134,7 +134,7 @@ if (live) {
       url = next.pathname + next.search;
       seen += 1;
       body.prepend(row(JSON.parse(message.data)));
-      document.querySelector("#live ~ .table .none, .table .none")?.remove();
+      document.querySelector(".table .none")?.remove();
       while (body.rows.length > 500) body.rows[body.rows.length - 1].remove();
       state.textContent = `Following; ${seen} new events.`;
       showAges();

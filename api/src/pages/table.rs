@@ -66,7 +66,7 @@ impl Table {
     pub(super) fn render(&self, here: &str) -> Markup {
         let id = format!("table-{}", self.name);
         html! {
-            section.table aria-labelledby=(id) {
+            div.table {
                 div.scroll role="region" aria-labelledby=(id) tabindex="0" {
                     table data-table=(self.name) {
                         caption #(id) { (self.caption) }

@@ -106,7 +106,7 @@ pub(super) fn map(shown: &Shown, states: &[AddressState]) -> Markup {
             ul.legend aria-label="Shapes" {
                 @for used in Use::ALL {
                     li {
-                        span.cell class=(used.class()) aria-hidden="true" { (used.shape()) }
+                        span class={ "cell " (used.class()) } aria-hidden="true" { (used.shape()) }
                         " " (used.words()) ": " b { (count(used)) }
                     }
                 }
@@ -115,7 +115,7 @@ pub(super) fn map(shown: &Shown, states: &[AddressState]) -> Markup {
             ul.grid aria-labelledby="map-title" {
                 @for (ip, used, label) in &cells {
                     li {
-                        a.cell class=(used.class()) title=(label) aria-label=(label)
+                        a class={ "cell " (used.class()) } title=(label) aria-label=(label)
                             href=(links::address(Some(&shown.space), *ip, shown.at)) { (used.shape()) }
                     }
                 }

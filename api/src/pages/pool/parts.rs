@@ -57,7 +57,7 @@ pub(super) fn map(shown: &Shown, found: &[Density], length: u8) -> Markup {
                     @let (shape, class) = look(density, size(part));
                     @let label = label(part, density);
                     li {
-                        a.cell class=(class) title=(label) aria-label=(label)
+                        a class={ "cell " (class) } title=(label) aria-label=(label)
                             href=(links::pool(&shown.space, shown.pool, Some(part), shown.at)) { (shape) }
                     }
                 }

@@ -65,7 +65,7 @@ impl Chromium {
             .expect("chromium starts");
         let port_file = profile.path().join("DevToolsActivePort");
         let read = || std::fs::read_to_string(&port_file).unwrap_or_default();
-        wait_until("chromium listens", || read().lines().count() >= 2).await;
+        wait_until("chromium listens", async || read().lines().count() >= 2).await;
         let text = read();
         let (port, path) = text.split_once('\n').unwrap();
         let url = format!("ws://127.0.0.1:{port}{}", path.trim());
