@@ -72,7 +72,7 @@ async fn view(app: &App, context: &RequestContext, mut query: Query) -> Result<V
         ("space", space.as_deref()),
     ];
     let cursor = Cursor::new("page_address", parameters);
-    let stamp = read_stamp(app, context, space.as_deref()).await?;
+    let stamp = Stamp::read(app, context, space.as_deref(), at).await?;
     let history = HistoryQuery {
         subject: Subject::Address(ip),
         cluster: None,
@@ -121,28 +121,10 @@ async fn view(app: &App, context: &RequestContext, mut query: Query) -> Result<V
             None => here,
         },
         tables: vec![events_table::table("events", caption, &events, stamp.now)],
-        stamp: Stamp { at, ..stamp },
+        stamp,
         lead,
         after: older,
     })
-}
-
-/// The heads of the streams that a page is about.
-pub(super) async fn read_stamp(
-    app: &App,
-    context: &RequestContext,
-    space: Option<&str>,
-) -> Result<Stamp, Failure> {
-    let spaces = app.read(context, app.ledger.spaces()).await?;
-    let now = app.clock.now();
-    match space {
-        None => Ok(Stamp::all(now, &spaces)),
-        Some(space) => spaces
-            .iter()
-            .find(|row| row.name == space)
-            .map(|row| Stamp::of(now, row))
-            .ok_or_else(|| Failure::no_such_space(space)),
-    }
 }
 
 /// Cuts what is too much for a page, and links to it.
@@ -170,7 +152,7 @@ fn holders(ip: IpAddr, holds: &[Hold], at: Option<Timestamp>, now: Timestamp) ->
                 Some(at) => p { "At " time datetime=(wire::time(at)) { (words::plain(at)) } ":" },
                 None => p { "Now:" },
             }
-            @if holds.is_empty() { p { b { (ip) } " was held by nobody." } }
+            @if holds.is_empty() { p { b { (ip) } (if at.is_some() { " was held by nobody." } else { " is held by nobody." }) } }
             @for hold in holds {
                 p {
                     b { (ip) } " in space " b { (hold.space) } " held by "

@@ -11,7 +11,6 @@ use ledger::{Event, EventQuery};
 use maud::{Markup, html};
 use serde_json::Value;
 
-use super::address::read_stamp;
 use super::answer::{Asked, View};
 use super::events_table::Subject;
 use super::stamp::{Position, Stamp};
@@ -67,7 +66,7 @@ async fn view(app: &App, context: &RequestContext, mut query: Query) -> Result<V
             "is no position: the first event has 1",
         ));
     };
-    let stamp = read_stamp(app, context, Some(&space)).await?;
+    let stamp = Stamp::read(app, context, Some(&space), None).await?;
     let query = EventQuery {
         space: space.clone(),
         address: None,
@@ -238,6 +237,8 @@ fn flatten(path: &str, value: &Value, rows: &mut Vec<Vec<Cell>>) {
                 flatten(&path, value, rows);
             }
         }
+        // Stands above already, from the row itself.
+        Value::String(_) if path == "kind" => {}
         Value::Null => {}
         Value::String(text) => rows.push(plain(path, text)),
         other => rows.push(plain(path, other)),

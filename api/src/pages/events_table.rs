@@ -48,7 +48,12 @@ fn row(event: &Event, now: Timestamp) -> Vec<Cell> {
             format!("{namespace}/{name}"),
             links::pod(subject.cluster, namespace, name),
         ),
-        None => Cell::text(subject.sandbox.unwrap_or_default()),
+        None => Cell::text(
+            subject
+                .sandbox
+                .map(|id| format!("sandbox {id}"))
+                .unwrap_or_default(),
+        ),
     };
     vec![
         Cell::link(

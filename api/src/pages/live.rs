@@ -8,8 +8,8 @@ use axum::response::Response;
 use ledger::{Event, EventQuery, FollowQuery};
 use maud::html;
 
-use super::address::read_stamp;
 use super::answer::{Asked, View};
+use super::stamp::Stamp;
 use super::{events_table, links};
 use crate::app::App;
 use crate::check;
@@ -55,7 +55,7 @@ async fn view(app: &App, context: &RequestContext, mut query: Query) -> Result<V
     if let Some(space) = &space {
         check::space("space", space)?;
     }
-    let stamp = read_stamp(app, context, space.as_deref()).await?;
+    let stamp = Stamp::read(app, context, space.as_deref(), None).await?;
     let follow = FollowQuery {
         space: space.clone(),
         cluster: None,

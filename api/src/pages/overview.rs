@@ -130,7 +130,7 @@ fn pool(counts: &WindowCounts) -> Vec<Cell> {
     let window = wire::window(counts);
     let capacity = counts.window.capacity();
     let used = words::percent(counts.held, capacity);
-    let label = format!("{used} %");
+    let label = words::share(counts.held, capacity);
     let bar = html! {
         meter min="0" max="100" low="75" high="90" optimum="0" value=(used)
             aria-label=(format!("held in {}", window.pool)) { (label) }

@@ -108,7 +108,7 @@ if (live) {
       event.address ? link(event.address, "/address", { address: event.address, space: event.space }) : "",
       event.step ?? "",
       owner ? link(`${owner.namespace}/${owner.name}`, "/pod", { namespace: owner.namespace, pod: owner.name,
-        cluster: attachment.cluster }) : attachment.container_id ?? "",
+        cluster: attachment.cluster }) : attachment.container_id ? `sandbox ${attachment.container_id}` : "",
       owner?.node ?? "", payload.reason ?? "", payload.actor?.name ?? "",
       payload.claimed_at_us ? new Date(payload.claimed_at_us / 1000).toISOString() : "",
     ];

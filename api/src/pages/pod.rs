@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use ledger::{HistoryQuery, Hold, HoldQuery, Subject};
 use maud::html;
 
-use super::address::{AT_ONCE, older, read_stamp};
+use super::address::{AT_ONCE, older};
 use super::answer::{Asked, View};
 use super::stamp::Stamp;
 use super::table::{Cell, Table};
@@ -72,7 +72,7 @@ async fn view(app: &App, context: &RequestContext, mut query: Query) -> Result<V
         ("cluster", cluster.as_deref()),
     ];
     let cursor = Cursor::new("page_pod", parameters);
-    let stamp = read_stamp(app, context, None).await?;
+    let stamp = Stamp::read(app, context, None, at).await?;
     let history = HistoryQuery {
         subject: Subject::Pod {
             namespace: namespace.clone(),
@@ -119,7 +119,7 @@ async fn view(app: &App, context: &RequestContext, mut query: Query) -> Result<V
             holds_table(&holds, at, stamp.now),
             events_table::table("events", caption, &events, stamp.now),
         ],
-        stamp: Stamp { at, ..stamp },
+        stamp,
         after: older,
     })
 }

@@ -10,15 +10,15 @@ use axum::extract::State;
 use axum::response::Response;
 use ipnet::IpNet;
 use jiff::Timestamp;
+use ledger::MapQuery;
 use ledger::answer::WindowCounts;
 use ledger::command::Count;
-use ledger::{EventQuery, MapQuery, SpaceRow};
 use maud::{Markup, html};
 
 use super::answer::{Asked, View};
 use super::stamp::{Position, Stamp};
 use super::table::Table;
-use super::{links, past};
+use super::{links, past, stamp};
 use crate::app::App;
 use crate::check;
 use crate::context::RequestContext;
@@ -72,10 +72,7 @@ struct Shown {
 
 async fn view(app: &App, context: &RequestContext, query: Query) -> Result<View, Failure> {
     let shown = read_query(app, context, query).await?;
-    let spaces = app.read(context, app.ledger.spaces()).await?;
-    let space = spaces.into_iter().find(|row| row.name == shown.space);
-    let space = space.ok_or_else(|| Failure::no_such_space(&shown.space))?;
-    let stamp = stamp(app, context, &space, shown.at).await?;
+    let stamp = Stamp::read(app, context, Some(&shown.space), shown.at).await?;
     let Position::Space { seq, .. } = stamp.position else {
         return Err(Failure::wrong_answer());
     };
@@ -103,7 +100,7 @@ async fn view(app: &App, context: &RequestContext, query: Query) -> Result<View,
             parts::table(&shown, &parts),
         )
     };
-    let first = recorded_at(app, context, &shown.space, 1).await?;
+    let first = stamp::recorded_at(app, context, &shown.space, 1).await?;
     Ok(view_of(&shown, stamp, &map, table, first))
 }
 
@@ -180,46 +177,4 @@ async fn read_query(
         at,
         windows,
     })
-}
-
-/// The head of the space, or its position at a past moment.
-async fn stamp(
-    app: &App,
-    context: &RequestContext,
-    space: &SpaceRow,
-    at: Option<Timestamp>,
-) -> Result<Stamp, Failure> {
-    let mut stamp = Stamp::of(app.clock.now(), space);
-    let Some(moment) = at else {
-        return Ok(stamp);
-    };
-    let reading = app.ledger.positions_at(Some(&space.name), moment);
-    let seq = app.read(context, reading).await?.into_values().next();
-    let seq = seq.unwrap_or(0);
-    stamp.at = at;
-    stamp.recorded_at = recorded_at(app, context, &space.name, seq).await?;
-    stamp.position = Position::Space {
-        name: space.name.clone(),
-        seq,
-    };
-    Ok(stamp)
-}
-
-async fn recorded_at(
-    app: &App,
-    context: &RequestContext,
-    space: &str,
-    seq: u64,
-) -> Result<Option<Timestamp>, Failure> {
-    let Some(after_seq) = seq.checked_sub(1) else {
-        return Ok(None);
-    };
-    let query = EventQuery {
-        space: space.to_owned(),
-        address: None,
-        after_seq,
-        limit: 1,
-    };
-    let events = app.read(context, app.ledger.events(&query)).await?;
-    Ok(events.first().map(|event| event.recorded_at))
 }

@@ -30,13 +30,13 @@ pub(super) fn strip(events: &[Event], now: Timestamp) -> Markup {
             h2 #strip-title { "Time line" }
             @for space in spaces {
                 @let holds = holds(events, space);
-                @let label = format!("{} holds in space {space} since {}", holds.len(), words::plain(first));
+                @let label = format!("{} in space {space} since {}", number(&holds), words::plain(first));
                 figure {
                     svg viewBox={ "0 0 " (WIDTH) " 28" } preserveAspectRatio="none" role="img" aria-label=(label) {
                         line x1="0" y1="14" x2=(WIDTH) y2="14" class="axis";
                         @for hold in &holds {
                             @let (from, until) = (place(first, now, hold.from), place(first, now, hold.until.unwrap_or(now)));
-                            rect x=(from) y="3" width=((until - from).max(3)) height="22"
+                            rect x=(from) y="3" width=((until - from).max(4)) height="22"
                                 class=(if hold.until.is_some() { "past-hold" } else { "live-hold" }) {
                                 title { (hold.whose) }
                             }
@@ -44,7 +44,7 @@ pub(super) fn strip(events: &[Event], now: Timestamp) -> Markup {
                     }
                     figcaption {
                         b { (space) } ": from " (words::plain(first)) " to now; "
-                        (holds.len()) " holds"
+                        (number(&holds))
                         @if let Some(hold) = holds.iter().find(|hold| hold.until.is_none()) { ", held now by " b { (hold.whose) } }
                         @else { ", free now" }
                         "."
@@ -53,6 +53,10 @@ pub(super) fn strip(events: &[Event], now: Timestamp) -> Markup {
             }
         }
     }
+}
+
+fn number(holds: &[Hold]) -> String {
+    words::count(u64::try_from(holds.len()).unwrap_or(u64::MAX), "hold")
 }
 
 fn holds(events: &[Event], space: &str) -> Vec<Hold> {

@@ -37,6 +37,22 @@ pub(super) fn aged(now: Timestamp, at: Timestamp) -> Markup {
     }
 }
 
+/// A share in words: what is there at all is never said to be nothing.
+pub(super) fn share(part: u128, whole: u128) -> String {
+    match percent(part, whole) {
+        0 if part > 0 => "< 1 %".to_owned(),
+        percent => format!("{percent} %"),
+    }
+}
+
+/// A number of things, with the word for one of them.
+pub(super) fn count(number: u64, thing: &str) -> String {
+    match number {
+        1 => format!("1 {thing}"),
+        _ => format!("{number} {thing}s"),
+    }
+}
+
 /// Parts of a whole in percent, rounded down: 100 is only said of what is full.
 pub(super) fn percent(part: u128, whole: u128) -> u128 {
     if whole == 0 {
@@ -67,10 +83,20 @@ mod tests {
     }
 
     #[test]
+    fn one_thing_is_no_plural() {
+        assert_eq!(
+            (count(1, "hold"), count(0, "hold")),
+            ("1 hold".to_owned(), "0 holds".to_owned())
+        );
+    }
+
+    #[test]
     fn only_what_is_full_is_a_hundred_percent() {
         assert_eq!(percent(253, 254), 99);
         assert_eq!(percent(254, 254), 100);
         assert_eq!(percent(1 << 127, u128::MAX), 50);
         assert_eq!(percent(0, 0), 0);
+        assert_eq!(share(1, 1 << 64), "< 1 %");
+        assert_eq!(share(0, 254), "0 %");
     }
 }

@@ -163,7 +163,10 @@ pub(super) fn table(shown: &Shown, states: &[AddressState], now: Timestamp) -> T
                 wire::time(state.recorded_at),
                 words::aged(now, state.recorded_at),
             ),
-            Cell::text(state.cooling_until.map(wire::time).unwrap_or_default()),
+            match state.cooling_until {
+                Some(until) => Cell::shown(wire::time(until), words::aged(now, until)),
+                None => Cell::default(),
+            },
             Cell::link(state.seq, links::event(&shown.space, state.seq)),
         ]
     };

@@ -101,7 +101,7 @@ pub(super) fn table(shown: &Shown, found: &[Density]) -> Table {
             Cell::text(density.cooling),
             Cell::text(density.used),
             Cell::text(size),
-            Cell::text(format!("{} %", words::percent(density.held.into(), size))),
+            Cell::text(words::share(density.held.into(), size)),
         ]
     };
     Table {

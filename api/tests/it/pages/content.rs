@@ -1,7 +1,7 @@
 //! What the pages say.
 
 use super::{POOL, browse, must_browse, some_history};
-use crate::support::{Api, allocate, exchange};
+use crate::support::{Api, allocate, exchange, release};
 
 #[tokio::test]
 async fn every_page_says_its_position_its_age_and_its_policy() {
@@ -113,7 +113,7 @@ async fn an_address_and_a_pod_have_their_events_the_newest_first() {
     );
     let page = must_browse(&api, "/address?address=10.10.3.2").await;
     assert!(
-        page.contains("was held by nobody") && page.contains("class=\"past-hold\""),
+        page.contains("is held by nobody") && page.contains("class=\"past-hold\""),
         "{page}"
     );
     let pod = must_browse(
@@ -284,4 +284,62 @@ async fn names_from_callers_cannot_write_html() {
         answer.text
     );
     assert!(!answer.text.contains("<script>alert"), "{}", answer.text);
+}
+
+#[tokio::test]
+async fn a_long_history_goes_on_where_a_page_ends() {
+    let api = Api::start().await;
+    for number in 0..103 {
+        let container = format!("c{number}");
+        api.must_post("/v1/allocate", &allocate(&container)).await;
+        api.must_post("/v1/release", &release(&container)).await;
+    }
+    let path = "/address?address=10.10.3.1&space=prod";
+    let first = must_browse(&api, path).await;
+    let link = first
+        .split("<a href=\"")
+        .find(|rest| rest.contains("Older events"));
+    let older = link
+        .unwrap()
+        .split('"')
+        .next()
+        .unwrap()
+        .replace("&amp;", "&");
+    let mut rows = must_browse(&api, &format!("{path}&csv=events"))
+        .await
+        .lines()
+        .count()
+        - 1;
+    assert_eq!(rows, 200);
+    let second = must_browse(&api, &format!("{older}&csv=events")).await;
+    rows += second.lines().count() - 1;
+    assert_eq!(rows, 206);
+    assert!(
+        second
+            .lines()
+            .last()
+            .unwrap()
+            .starts_with("prod 1 allocated,"),
+        "{second}"
+    );
+    assert!(!must_browse(&api, &older).await.contains("Older events"));
+}
+
+#[tokio::test]
+async fn a_page_of_the_past_says_the_position_of_then() {
+    let api = Api::start().await;
+    some_history(&api).await;
+    let third = &api.must_get("/v1/events?space=prod").await["events"][2];
+    let at = third["recorded_at"].as_str().unwrap();
+    let page = must_browse(
+        &api,
+        &format!("/address?address=10.10.3.1&space=prod&at={at}"),
+    )
+    .await;
+    assert!(
+        page.contains("As of <time") && page.contains("Position <b>3</b>"),
+        "{page}"
+    );
+    let page = must_browse(&api, &format!("/pod?namespace=default&pod=pod-a&at={at}")).await;
+    assert!(page.contains("<b>3 events</b>"), "{page}");
 }
