@@ -5,6 +5,7 @@
 
 mod append;
 mod batch;
+mod boots;
 mod calls;
 mod catch_up;
 mod clusters;

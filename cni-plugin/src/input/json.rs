@@ -1,4 +1,5 @@
-//! JSON as Go reads it: of two spellings of one key the last one counts, and `null` says nothing.
+//! JSON as Go reads it: of two spellings of one key the last one counts, two objects are laid over
+//! each other, and `null` says nothing.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -119,17 +120,30 @@ impl<'de> Visitor<'de> for Reader<'_> {
                     spellings.insert(folded(&first), first);
                     continue;
                 }
-                map.remove(&first);
+                let whole = merged(map.remove(&first), value.clone());
+                map.insert(key.clone(), whole);
                 self.repeated.push(Repeated {
                     object: self.place.to_string(),
                     first,
-                    last: key.clone(),
-                    value: value.clone(),
+                    last: key,
+                    value,
                 });
+                continue;
             }
             map.insert(key, value);
         }
         Ok(map.into())
+    }
+}
+
+/// The last value; of two objects all keys, of which the last one's count.
+fn merged(earlier: Option<Value>, value: Value) -> Value {
+    match (earlier, value) {
+        (Some(Value::Object(mut all)), Value::Object(last)) => {
+            all.extend(last.into_iter().filter(|(_, value)| !value.is_null()));
+            Value::Object(all)
+        }
+        (_, value) => value,
     }
 }
 
@@ -155,6 +169,11 @@ mod tests {
             (r#"{"RANGE":1,"range":2}"#, json!({ "range": 2 }), 1),
             (r#"{"range":1,"range":2}"#, json!({ "range": 2 }), 1),
             (r#"{"range":1,"RANGE":null}"#, json!({ "range": 1 }), 0),
+            (
+                r#"{"dns":{"a":1,"b":1},"DNS":{"b":2,"a":null}}"#,
+                json!({ "DNS": { "a": 1, "b": 2 } }),
+                1,
+            ),
             (
                 r#"{"gateway":1,"Gateway":2}"#,
                 json!({ "gateway": 1, "Gateway": 2 }),

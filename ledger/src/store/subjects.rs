@@ -1,6 +1,6 @@
 //! Filing events under who they are about, behind the lane: appending does not pay for it.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sqlx::PgPool;
 use tokio_util::sync::CancellationToken;
@@ -10,6 +10,9 @@ use crate::error::Error;
 
 /// How often what is new is filed while nobody asks. A reader files what is missing by itself.
 const PERIOD: Duration = Duration::from_secs(1);
+/// The part of the time that is spent on it while much is missing: one in so many. The lane comes
+/// first.
+const SHARE: u32 = 10;
 /// Events of a space in one transaction: some tens of milliseconds.
 const BATCH: i32 = 2000;
 
@@ -17,29 +20,35 @@ const BATCH: i32 = 2000;
 pub(super) async fn run(reads: PgPool, closing: CancellationToken) {
     let mut failing = false;
     loop {
-        let Some(filed) = closing.run_until_cancelled(file_all(&reads)).await else {
+        let began = Instant::now();
+        let Some(filed) = closing.run_until_cancelled(file_next(&reads)).await else {
             return;
+        };
+        let pause = match filed {
+            Ok(left) if left > 0 => began.elapsed() * (SHARE - 1),
+            _ => PERIOD,
         };
         match &filed {
             Err(error) if !failing => {
                 tracing::warn!(kind = error.kind(), %error, "events are not filed by subject now");
             }
-            Ok(()) if failing => tracing::info!("events are filed by subject again"),
+            Ok(_) if failing => tracing::info!("events are filed by subject again"),
             _ => {}
         }
         failing = filed.is_err();
         tokio::select! {
             () = closing.cancelled() => return,
-            () = tokio::time::sleep(PERIOD) => {}
+            () = tokio::time::sleep(pause) => {}
         }
     }
 }
 
-async fn file_all(reads: &PgPool) -> Result<(), Error> {
-    while missing(reads).await? > 0 {
-        file(reads).await?;
+/// One batch, if anything is missing; answers how much still is.
+async fn file_next(reads: &PgPool) -> Result<u64, Error> {
+    match missing(reads).await? {
+        0 => Ok(0),
+        _ => file(reads).await,
     }
-    Ok(())
 }
 
 /// Have everything filed that was appended before the call. Each batch stays filed, so a caller who

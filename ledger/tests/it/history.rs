@@ -32,7 +32,6 @@ async fn recorded() -> (Ledger, Vec<Recorded>, TestDatabase) {
     let database = TestDatabase::create().await;
     ledger::migrate(&database.url()).await.expect("migrations");
     let client = connect(&database.url()).await;
-    let began = Instant::now();
     let mut past = Recorder::new("prod", window(RANGE, None, None));
     past.fill(&client, 7, EVENTS, ADDRESSES, span())
         .await
@@ -44,7 +43,6 @@ async fn recorded() -> (Ledger, Vec<Recorded>, TestDatabase) {
         .await
         .expect("another past");
     other.write(&client).await.expect("another past");
-    println!("{} events in {:?}", EVENTS + EVENTS / 10, began.elapsed());
     let wrong = text(
         &client,
         "select count(*) from ipledger.events e join ipledger.spaces s on s.id = e.space_id \
@@ -57,10 +55,13 @@ async fn recorded() -> (Ledger, Vec<Recorded>, TestDatabase) {
     (open(&database).await, events, database)
 }
 
+/// Step, position and container id of each hold.
+type Holders = BTreeMap<IpAddr, (u32, u64, String)>;
+
 /// The holders after each event, in one walk.
 struct Fold<'a> {
     rest: &'a [Recorded],
-    held: BTreeMap<IpAddr, (u32, u64, String)>,
+    held: Holders,
 }
 
 impl Fold<'_> {
@@ -81,7 +82,7 @@ impl Fold<'_> {
     }
 }
 
-async fn holders(ledger: &Ledger, query: HoldQuery) -> BTreeMap<IpAddr, (u32, u64, String)> {
+async fn holders(ledger: &Ledger, query: HoldQuery) -> Holders {
     let page = ledger.holds(&query).await.expect("a page");
     assert!(!page.more);
     let holds = page.holds.into_iter();
@@ -112,7 +113,7 @@ async fn answers_as_of_a_time_are_those_of_a_fold_at_a_thousand_moments() {
         rest: &events,
         held: BTreeMap::new(),
     };
-    let mut earlier: Option<(Timestamp, BTreeMap<IpAddr, (u32, u64, String)>)> = None;
+    let mut earlier: Option<(Timestamp, Holders)> = None;
     for (number, at) in moments.into_iter().enumerate() {
         fold.to(at);
         let query = HoldQuery {
@@ -143,8 +144,6 @@ async fn answers_as_of_a_time_are_those_of_a_fold_at_a_thousand_moments() {
     }
     ledger.close().await;
 }
-
-type Holders = BTreeMap<IpAddr, (u32, u64, String)>;
 
 async fn differs_as(ledger: &Ledger, from: Timestamp, to: Timestamp, old: &Holders, new: &Holders) {
     let query = DifferenceQuery {

@@ -1,6 +1,8 @@
 //! Corners of definitions: what reading one costs, and what the search for a free address costs
 //! where a slow one would show.
 
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
@@ -108,4 +110,19 @@ pub fn search(api: &str, window: &RangeRequest, first: &str, rounds: u32) -> Res
         ensure!(got == Some(first), "{got:?}, not {first}");
     }
     Ok(Figures::of(&times, begun.elapsed().as_secs_f64()))
+}
+
+/// Seconds that the service spent on allocates so far, and how many they were, as it says itself.
+pub fn spent_on_allocates(api: SocketAddr) -> Result<(f64, f64)> {
+    let mut connection = TcpStream::connect(api)?;
+    connection.write_all(b"GET /metrics HTTP/1.1\r\nHost: bench\r\nConnection: close\r\n\r\n")?;
+    let mut text = String::new();
+    connection.read_to_string(&mut text)?;
+    let value = |name: &str| -> Result<f64> {
+        let name = format!("ipledger_http_request_duration_seconds_{name}{{");
+        let of_allocates = |line: &&str| line.starts_with(&name) && line.contains("allocate");
+        let line = text.lines().find(of_allocates).context(name.clone())?;
+        Ok(line.rsplit(' ').next().unwrap_or_default().parse()?)
+    };
+    Ok((value("sum")?, value("count")?))
 }

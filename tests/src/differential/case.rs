@@ -31,7 +31,7 @@ pub struct Case {
     /// There is no flat file.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_flat_file: bool,
-    /// Standard input instead of a definition.
+    /// Standard input instead of a definition; `{configuration_path}` stands for the flat file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stdin: Option<String>,
     /// Environment variables; `null` takes one away. `{pod}` stands for the pod's name.
@@ -88,7 +88,11 @@ impl Case {
             }
         };
         let stdin = match &self.stdin {
-            Some(text) => text.clone(),
+            Some(text) => {
+                let flat_file = Path::new("/etc/cni/net.d/whereabouts.d/whereabouts.conf");
+                let path = configuration_path.unwrap_or(flat_file).display();
+                text.replace("{configuration_path}", &path.to_string())
+            }
             None => self.network(definition, configuration_path).to_string(),
         };
         Ok(Call {

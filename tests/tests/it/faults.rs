@@ -9,7 +9,11 @@ use e2e::differential::ours::Ours;
 use serde_json::{Value, json};
 
 /// A report, what happens, and what each step must answer: addresses, or the class of a refusal.
-struct Row(&'static str, Value, &'static [&'static str]);
+pub(super) struct Row(
+    pub(super) &'static str,
+    pub(super) Value,
+    pub(super) &'static [&'static str],
+);
 
 fn short(answer: &Answer) -> String {
     if answer.class != Class::Ok {
@@ -35,7 +39,7 @@ fn case(number: usize, keys: &Value) -> Result<Case> {
     Ok(serde_json::from_value(keys)?)
 }
 
-fn check(rows: &[Row]) -> Result<()> {
+pub(super) fn check(rows: &[Row]) -> Result<()> {
     let ours = Ours::start(binaries::directory()?)?;
     let mut wrong = String::new();
     for (number, Row(report, keys, expected)) in rows.iter().enumerate() {

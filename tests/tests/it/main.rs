@@ -9,6 +9,7 @@ mod limits;
 mod outage;
 mod plugin;
 mod scenario;
+mod strict_ranges;
 
 use std::io::Write as _;
 
