@@ -33,7 +33,7 @@ pub(super) fn strip(events: &[Event], now: Timestamp) -> Markup {
                 @let label = format!("{} in space {space} since {}", number(&holds), words::plain(first));
                 figure {
                     svg viewBox={ "0 0 " (WIDTH) " 28" } preserveAspectRatio="none" role="img" aria-label=(label) {
-                        line x1="0" y1="14" x2=(WIDTH) y2="14" class="axis";
+                        line x1="0" y1="14" x2=(WIDTH) y2="14" class="axis" {}
                         @for hold in &holds {
                             @let (from, until) = (place(first, now, hold.from), place(first, now, hold.until.unwrap_or(now)));
                             rect x=(from) y="3" width=((until - from).max(4)) height="22"

@@ -148,6 +148,27 @@ async fn every_view_is_clean_in_every_look() {
 }
 
 #[tokio::test]
+async fn holds_are_drawn_on_the_strip_of_an_address() {
+    let test = "holds_are_drawn_on_the_strip_of_an_address";
+    let Some(mut chromium) = browser(test).await else {
+        return;
+    };
+    let api = Api::start().await;
+    some_history(&api).await;
+    for (ip, class) in [("10.10.3.1", "live-hold"), ("10.10.3.2", "past-hold")] {
+        chromium
+            .open(&url(&api, &format!("/address?address={ip}")))
+            .await;
+        let size = format!(
+            "(({{ width, height }}) => width >= 3 && height >= 10)\
+             (document.querySelector('.strip rect.{class}').getBoundingClientRect())"
+        );
+        assert_eq!(chromium.value(&size).await, json!(true), "{ip}");
+    }
+    assert_clean(&chromium, &api, "strip");
+}
+
+#[tokio::test]
 async fn a_keyboard_is_enough() {
     let Some(mut chromium) = browser("a_keyboard_is_enough").await else {
         return;
