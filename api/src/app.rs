@@ -54,7 +54,7 @@ pub(crate) struct App {
 pub(crate) struct Documents {
     /// `/openapi.json`.
     pub(crate) openapi: Bytes,
-    /// `/`.
+    /// `/api`.
     pub(crate) page: Bytes,
 }
 

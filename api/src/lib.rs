@@ -23,6 +23,7 @@ pub mod listen;
 mod metrics;
 mod openapi;
 pub mod operation;
+mod pages;
 pub mod problem;
 mod program;
 mod read;

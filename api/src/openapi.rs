@@ -35,6 +35,7 @@ pub(crate) fn base() -> OpenApi {
         ("history", "The ledger itself, row by row."),
         ("spaces", "Spaces, pools and windows."),
         ("clusters", "Clusters, and what is done to one as a whole."),
+        ("pages", "Web pages: the ledger to look at."),
         ("service", "The service itself."),
     ];
     let tags =

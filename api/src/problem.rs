@@ -9,6 +9,7 @@ mod render;
 pub(crate) use self::ledger::Keys;
 pub use explain::Explainer;
 pub(crate) use holder::holder_of;
+pub(crate) use render::InHtml;
 pub use render::PROBLEM_JSON;
 
 use axum::response::{IntoResponse, Response};

@@ -5,13 +5,12 @@ mod changes;
 mod clusters;
 mod difference;
 mod events;
-mod follow;
+pub(crate) mod follow;
 mod garbage;
 mod gates;
-mod history;
+pub(crate) mod history;
 mod holds;
 mod imports;
-mod pages;
 mod pools;
 mod ranges;
 mod service;
@@ -28,13 +27,14 @@ use utoipa_axum::routes;
 
 use crate::app::{App, Documents};
 use crate::openapi;
+use crate::pages;
 
 /// The router, and the documents that describe it.
 pub(crate) fn assemble() -> (Router<Arc<App>>, Documents) {
     let (router, document) = router().split_for_parts();
     let document = openapi::complete(document);
     let documents = Documents {
-        page: Bytes::from(pages::index(&document)),
+        page: Bytes::from(pages::operations::index(&document).into_string()),
         openapi: Bytes::from(openapi::text(&document)),
     };
     let router = router
@@ -76,5 +76,15 @@ fn router() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(service::ready))
         .routes(routes!(service::metrics))
         .routes(routes!(service::openapi))
-        .routes(routes!(pages::page))
+        .routes(routes!(pages::overview::show))
+        .routes(routes!(pages::pool::show))
+        .routes(routes!(pages::address::show))
+        .routes(routes!(pages::pod::show))
+        .routes(routes!(pages::event::show))
+        .routes(routes!(pages::live::show))
+        .routes(routes!(pages::find::show))
+        .routes(routes!(pages::operations::show))
+        .routes(routes!(pages::assets::style))
+        .routes(routes!(pages::assets::script))
+        .routes(routes!(pages::assets::icon))
 }

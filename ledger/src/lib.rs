@@ -34,9 +34,9 @@ pub use command::Command;
 pub use error::Error;
 pub use refusal::Refusal;
 pub use store::{
-    AddressChange, Changes, Checked, ClusterReleased, ClusterRow, DifferencePage, DifferenceQuery,
-    Event, EventQuery, FollowQuery, Followed, GarbageFailure, GarbageList, GarbageResult,
-    HistoryPlace, HistoryQuery, Hold, HoldPage, HoldQuery, Ledger, Migrated, Moment,
-    ReleaseCluster, SpaceRow, StoreConfig, Subject, Wakeup, Wakeups, check, migrate,
-    set_app_password,
+    AddressChange, AddressState, Changes, Checked, ClusterReleased, ClusterRow, Density,
+    DifferencePage, DifferenceQuery, Event, EventQuery, FollowQuery, Followed, GarbageFailure,
+    GarbageList, GarbageResult, HistoryPlace, HistoryQuery, Hold, HoldPage, HoldQuery, Ledger,
+    MapQuery, Migrated, Moment, ReleaseCluster, SpaceRow, StoreConfig, Subject, Wakeup, Wakeups,
+    check, migrate, set_app_password,
 };

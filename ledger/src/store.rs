@@ -30,7 +30,7 @@ pub use guard::{Checked, check};
 pub use ledger::{Ledger, StoreConfig};
 pub use migrate::{Migrated, migrate, set_app_password};
 pub use read::{
-    AddressChange, Changes, ClusterRow, DifferencePage, DifferenceQuery, Event, EventQuery,
-    HistoryPlace, HistoryQuery, Hold, HoldPage, HoldQuery, Moment, SpaceRow, Subject, Wakeup,
-    Wakeups,
+    AddressChange, AddressState, Changes, ClusterRow, Density, DifferencePage, DifferenceQuery,
+    Event, EventQuery, HistoryPlace, HistoryQuery, Hold, HoldPage, HoldQuery, MapQuery, Moment,
+    SpaceRow, Subject, Wakeup, Wakeups,
 };

@@ -11,6 +11,10 @@ use super::Failure;
 /// The media type of a problem body.
 pub const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
 
+/// The body for a caller that wants to look at it; the problem body stays the one for programs.
+#[derive(Debug, Clone)]
+pub(crate) struct InHtml(pub(crate) String);
+
 impl Failure {
     /// Turns the empty response of this failure into the one that the caller gets. Its other
     /// headers (`Allow`) stay.
@@ -18,11 +22,14 @@ impl Failure {
         let (mut head, _) = response.into_parts();
         head.status = self.status();
         head.headers.remove(CONTENT_LENGTH);
-        head.headers.insert(CONTENT_TYPE, PROBLEM_JSON);
         if self.code().is_retryable() {
             let seconds = self.0.retry_after_seconds.unwrap_or(1);
             head.headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
+        if let Some(InHtml(page)) = head.extensions.remove() {
+            return Response::from_parts(head, Body::from(page));
+        }
+        head.headers.insert(CONTENT_TYPE, PROBLEM_JSON);
         let body = serde_json::to_vec(&self.problem(request_id))
             .expect("a problem has text keys and no failing serializers");
         Response::from_parts(head, Body::from(body))

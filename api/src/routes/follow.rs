@@ -94,8 +94,7 @@ pub(super) async fn follow(
     let header = headers.get(LAST_EVENT_ID_HEADER);
     let header = header.and_then(|value| value.to_str().ok());
     let given = header.map(str::to_owned).or(given);
-    let parameters = [("space", space.as_deref()), ("cluster", cluster.as_deref())];
-    let cursor = Cursor::named("last_event_id", "follow", parameters);
+    let cursor = cursor(space.as_deref(), cluster.as_deref());
     let known: Option<Place> = given.as_deref().map(|text| cursor.read(text)).transpose()?;
     let first = match (&known, after, &space) {
         (Some(place), ..) => Some(place.positions.clone()),
@@ -154,6 +153,20 @@ pub(super) async fn follow(
         (CACHE_CONTROL, HeaderValue::from_static("no-cache")),
     ];
     Ok((headers, Body::from_stream(messages)).into_response())
+}
+
+/// The `last_event_id` of one who knows everything up to these positions.
+pub(crate) fn resume(
+    space: Option<&str>,
+    epoch: u32,
+    positions: BTreeMap<String, u64>,
+) -> Result<String, Failure> {
+    cursor(space, None).write(&Place { epoch, positions })
+}
+
+fn cursor(space: Option<&str>, cluster: Option<&str>) -> Cursor {
+    let parameters = [("space", space), ("cluster", cluster)];
+    Cursor::named("last_event_id", "follow", parameters)
 }
 
 /// One who follows.

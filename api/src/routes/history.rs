@@ -64,7 +64,7 @@ pub(super) struct HistoryParameters {
 
 /// Where a page begins: behind this event.
 #[derive(Serialize, Deserialize)]
-struct Place {
+pub(crate) struct Place {
     at_us: i64,
     space: String,
     seq: u64,
@@ -72,13 +72,22 @@ struct Place {
 }
 
 impl Place {
-    fn of(event: &Event) -> Place {
+    pub(crate) fn of(event: &Event) -> Place {
         Place {
             at_us: event.recorded_at.as_microsecond(),
             space: event.space.clone(),
             seq: event.seq,
             step: event.step.unwrap_or(0),
         }
+    }
+
+    /// The place that a cursor names; none without one.
+    pub(crate) fn place(
+        given: Option<&str>,
+        cursor: &Cursor,
+    ) -> Result<Option<HistoryPlace>, Failure> {
+        let place: Option<Place> = given.map(|text| cursor.read(text)).transpose()?;
+        place.map(behind).transpose()
     }
 }
 
@@ -177,7 +186,7 @@ fn read_query(mut query: Query) -> Result<(HistoryQuery, Cursor), Failure> {
     if let Some(space) = &space {
         check::space("space", space)?;
     }
-    let place: Option<Place> = cursor_text.map(|text| cursor.read(&text)).transpose()?;
+    let after = Place::place(cursor_text.as_deref(), &cursor)?;
     let query = HistoryQuery {
         subject,
         cluster,
@@ -185,7 +194,7 @@ fn read_query(mut query: Query) -> Result<(HistoryQuery, Cursor), Failure> {
         since: check::time("since", since.as_deref())?,
         until: check::time("until", until.as_deref())?,
         newest_first: newest_first(order.as_deref())?,
-        after: place.map(behind).transpose()?,
+        after,
         // One more than asked for tells whether there is a next page.
         limit: limit + 1,
     };

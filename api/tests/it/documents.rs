@@ -154,7 +154,7 @@ async fn every_operation_answers_what_it_documents() {
 #[tokio::test]
 async fn the_page_lists_every_operation_and_needs_nothing_from_elsewhere() {
     let api = Api::start().await;
-    let answer = api.get("/").await;
+    let answer = api.get("/api").await;
     assert_eq!(
         answer.header("content-type"),
         Some("text/html; charset=utf-8")

@@ -20,6 +20,7 @@ mod history;
 mod holds;
 mod imports;
 mod limits;
+mod pages;
 mod program;
 mod release;
 mod service;
