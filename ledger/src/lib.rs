@@ -33,6 +33,6 @@ pub use error::Error;
 pub use refusal::Refusal;
 pub use store::{
     Changes, Checked, ClusterReleased, ClusterRow, Event, EventQuery, GarbageFailure, GarbageList,
-    GarbageResult, Hold, HoldPage, HoldQuery, Ledger, Migrated, ReleaseCluster, SpaceRow,
-    StoreConfig, Wakeup, Wakeups, check, migrate, set_app_password,
+    GarbageResult, Hold, HoldPage, HoldQuery, Ledger, Migrated, ReleaseCluster, Reservation,
+    ReservationQuery, SpaceRow, StoreConfig, Wakeup, Wakeups, check, migrate, set_app_password,
 };

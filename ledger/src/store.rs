@@ -26,5 +26,6 @@ pub use guard::{Checked, check};
 pub use ledger::{Ledger, StoreConfig};
 pub use migrate::{Migrated, migrate, set_app_password};
 pub use read::{
-    Changes, ClusterRow, Event, EventQuery, Hold, HoldPage, HoldQuery, SpaceRow, Wakeup, Wakeups,
+    Changes, ClusterRow, Event, EventQuery, Hold, HoldPage, HoldQuery, Reservation,
+    ReservationQuery, SpaceRow, Wakeup, Wakeups,
 };

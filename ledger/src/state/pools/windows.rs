@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use address::Window;
 use hashbrown::HashTable;
 
-use super::WindowState;
+use super::{Taken, WindowState};
 use crate::event::WindowRecord;
 
 /// In order of first use, with two indexes.
@@ -70,8 +70,7 @@ impl Windows {
         self.all.push(WindowState {
             window: window.clone(),
             record: WindowRecord::new(window, false),
-            held: 0,
-            cooling: 0,
+            taken: Taken::default(),
             persisted: false,
         });
         let Windows {

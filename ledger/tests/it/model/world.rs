@@ -239,7 +239,13 @@ impl World {
             ips: ips
                 .map(|&ip| ADDRESSES[ip].parse().expect("an address"))
                 .collect(),
+            order: if add.longest_idle {
+                AddressOrder::LongestIdle
+            } else {
+                AddressOrder::LowestFree
+            },
             cooldown_seconds: add.cooldown,
+            sticky_seconds: add.sticky,
             dry_run: add.dry_run,
             provenance: provenance(),
         }))
