@@ -11,6 +11,7 @@ mod imports;
 mod pages;
 mod pools;
 mod ranges;
+mod reservations;
 mod service;
 mod spaces;
 mod unmatched;
@@ -54,6 +55,8 @@ fn router() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(holds::list))
         .routes(routes!(holds::release))
         .routes(routes!(imports::import))
+        .routes(routes!(reservations::list, reservations::reserve))
+        .routes(routes!(reservations::give_back))
         .routes(routes!(events::list))
         .routes(routes!(spaces::list, spaces::declare))
         .routes(routes!(clusters::list))

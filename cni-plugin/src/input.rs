@@ -13,6 +13,7 @@ mod keys;
 mod lenient;
 mod network;
 mod node;
+mod period;
 mod previous;
 mod range;
 mod requested;

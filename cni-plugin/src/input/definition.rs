@@ -4,15 +4,16 @@ use std::net::IpAddr;
 use super::dns::dns;
 use super::fixed::static_addresses;
 use super::keys::refuse_misspelling;
+use super::period::{order, rest_seconds};
 use super::range::{Range, check_gateway_family, ranges};
 use super::requested::{Requested, requested};
 use super::route::routes;
 use super::{Arguments, Block, Mode, Network};
+use ipledger_client::types::AddressOrder;
+
 use crate::error::{CniError, Code, KeyNames};
 use crate::log::Log;
 use crate::result::{AssignedIp, Dns, Route};
-
-const LONGEST_COOLDOWN_SECONDS: u32 = 31 * 24 * 3600;
 
 /// What an `ipam` block asks for.
 #[derive(Debug)]
@@ -21,7 +22,9 @@ pub(crate) struct Definition {
     pub(crate) ranges: Vec<Range>,
     pub(crate) network_name: Option<String>,
     pub(crate) enable_overlapping_ranges: bool,
+    pub(crate) order: Option<AddressOrder>,
     pub(crate) cooldown_seconds: u32,
+    pub(crate) sticky_seconds: u32,
     pub(crate) gateway: Option<IpAddr>,
     pub(crate) routes: Vec<Route>,
     pub(crate) dns: Dns,
@@ -74,10 +77,9 @@ impl Definition {
                 .transpose()?
                 .map(str::to_owned),
             enable_overlapping_ranges: overlapping(block, log)?,
-            cooldown_seconds: match block.get("cooldown") {
-                Some(field) => field.integer_within(0, LONGEST_COOLDOWN_SECONDS)?,
-                None => 0,
-            },
+            order: order(block)?,
+            cooldown_seconds: rest_seconds(block, "cooldown")?,
+            sticky_seconds: rest_seconds(block, "sticky")?,
             gateway: gateway.map(|(gateway, _)| gateway),
             routes: routes(block)?,
             dns: dns(block)?,
@@ -149,6 +151,7 @@ impl KeyNames for Definition {
             "owner.uid" => "CNI_ARGS K8S_POD_UID",
             "owner.node" => "node",
             "cooldown_seconds" => "cooldown",
+            "sticky_seconds" => "sticky",
             "ranges" => "ipRanges",
             _ => return self.user_key_of_list(api_key),
         };

@@ -2,7 +2,7 @@ use super::Field;
 use crate::error::{CniError, Code};
 
 /// Every key that an `ipam` object or a flat file may have: whereabouts' and ours.
-const KNOWN: [&str; 41] = [
+const KNOWN: [&str; 43] = [
     "type",
     "range",
     "range_start",
@@ -42,7 +42,9 @@ const KNOWN: [&str; 41] = [
     "queue_dir",
     "timeout_seconds",
     "node",
+    "order",
     "cooldown",
+    "sticky",
     "status_when_exhausted",
 ];
 

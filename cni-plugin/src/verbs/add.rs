@@ -80,7 +80,9 @@ fn request(prepared: &Prepared<'_>, definition: &Definition) -> AllocateRequest 
             .iter()
             .map(|ip| ip.address.to_string())
             .collect(),
+        order: definition.order,
         cooldown_seconds: definition.cooldown_seconds,
+        sticky_seconds: definition.sticky_seconds,
         dry_run: false,
         deadline_ms: None,
         claimed_at: Some(prepared.session.host.now_text()),
