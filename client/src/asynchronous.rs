@@ -178,9 +178,9 @@ impl Client {
         request: &ReserveRequest,
         budget: Budget,
     ) -> Result<ReserveResponse, ClientError> {
-        let encode = |left: Duration| {
+        let encode = |milliseconds| {
             to_json(&ReserveRequest {
-                deadline_ms: Some(milliseconds(left)),
+                deadline_ms: Some(milliseconds),
                 ..request.clone()
             })
         };
@@ -197,9 +197,9 @@ impl Client {
         request: &GiveBackRequest,
         budget: Budget,
     ) -> Result<ReleaseHoldResponse, ClientError> {
-        let encode = |left: Duration| {
+        let encode = |milliseconds| {
             to_json(&GiveBackRequest {
-                deadline_ms: Some(milliseconds(left)),
+                deadline_ms: Some(milliseconds),
                 ..request.clone()
             })
         };
