@@ -41,8 +41,7 @@ async fn full_pool_is_refused_with_its_counts_and_the_next_try_succeeds() {
         position,
         space,
         window,
-        held,
-        cooling,
+        taken,
     } = full
     else {
         panic!("{full:?}");
