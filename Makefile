@@ -31,6 +31,11 @@ demo-outage: ## The two reports that started this project, on a real API server,
 test: ## Format, lints, unit, integration and end-to-end tests; installs what they need.
 	@scripts/test
 
+.PHONY: fuzz
+fuzz: ## The parser of definitions under a fuzzer for a minute (cargo-fuzz and a nightly toolchain).
+	@cd cni-plugin && mkdir -p fuzz/corpus/definition && cargo +nightly fuzz run definition \
+		fuzz/corpus/definition fuzz/seeds -- -max_total_time=60
+
 .PHONY: lint
 lint: ## Format and clippy, warnings denied.
 	@cargo fmt --all --check

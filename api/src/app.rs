@@ -12,6 +12,9 @@ use crate::config::ServeConfig;
 use crate::metrics::Metrics;
 use crate::problem::Explainer;
 
+/// Followers of events at a time; each holds a page of them in memory.
+const MOST_FOLLOWERS: usize = 256;
+
 /// Makes the ids of requests that come without one.
 pub trait IdSource: Send + Sync + 'static {
     /// A new id.
@@ -43,6 +46,8 @@ pub(crate) struct App {
     pub(crate) stopping: CancellationToken,
     /// Taken before a connection is, so that whoever has none costs nothing.
     pub(crate) reading: Semaphore,
+    /// Taken by each who follows events, for as long as it does.
+    pub(crate) following: Arc<Semaphore>,
 }
 
 /// Documents that are written once.
@@ -73,6 +78,7 @@ impl App {
             documents,
             stopping: CancellationToken::new(),
             reading,
+            following: Arc::new(Semaphore::new(MOST_FOLLOWERS)),
         }
     }
 

@@ -26,6 +26,7 @@ pub mod operation;
 pub mod problem;
 mod program;
 mod read;
+mod represent;
 mod routes;
 pub mod serve;
 mod wire;

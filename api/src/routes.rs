@@ -3,9 +3,12 @@
 mod addresses;
 mod changes;
 mod clusters;
+mod difference;
 mod events;
+mod follow;
 mod garbage;
 mod gates;
+mod history;
 mod holds;
 mod imports;
 mod pages;
@@ -58,6 +61,9 @@ fn router() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(reservations::list, reservations::reserve))
         .routes(routes!(reservations::give_back))
         .routes(routes!(events::list))
+        .routes(routes!(history::show))
+        .routes(routes!(follow::follow))
+        .routes(routes!(difference::show))
         .routes(routes!(spaces::list, spaces::declare))
         .routes(routes!(clusters::list))
         .routes(routes!(clusters::bind))

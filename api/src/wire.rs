@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use ledger::answer::{Allocated, AllocatedAddress, Gate, ReleasedAddress, Reserved, WindowCounts};
 use ledger::event::encoding::hex;
 use ledger::model::{Attachment, Owner};
-use ledger::{ClusterRow, Event, Hold, Reservation, SpaceRow, Wakeups};
+use ledger::{AddressChange, ClusterRow, Event, Hold, Reservation, SpaceRow, Wakeups};
 
 /// RFC 3339 in UTC with microseconds.
 pub(crate) fn time(at: Timestamp) -> String {
@@ -126,14 +126,25 @@ pub(crate) fn event(event: Event) -> wire::Event {
         seq: event.seq,
         epoch: event.epoch,
         recorded_at: time(event.recorded_at),
+        claimed_at: event.claimed_at.map(time),
         address: event.ip.map(|ip| ip.to_string()),
         step: event.step,
+        predecessor_seq: event.predecessor_seq,
         kind: event.kind,
         encoding: event.encoding,
         payload: event.payload,
         digest: hex(&event.digest),
         hash: hex(&event.hash),
         previous_hash: hex(&event.previous_hash),
+    }
+}
+
+pub(crate) fn change(change: AddressChange) -> wire::AddressChange {
+    wire::AddressChange {
+        space: change.space,
+        address: change.ip.to_string(),
+        before: change.before.map(hold),
+        after: change.after.map(hold),
     }
 }
 

@@ -4,6 +4,7 @@
 //! call with all its retries, and requests that may be repeated. Connections are kept open.
 
 mod call;
+mod following;
 mod paging;
 
 use std::fmt;
@@ -12,6 +13,7 @@ use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 
+pub use following::{FollowedEvent, Following};
 pub use paging::{EventFilter, HoldFilter, HoldReading, PoolReading, WindowReading};
 
 use crate::outcome::decode;

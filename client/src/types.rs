@@ -1,15 +1,22 @@
 //! Requests, answers and problems of `/v1`, one file per resource.
 
+/// Carries the cursor of the next page where the body has only rows.
+pub const NEXT_HEADER: &str = "x-ipledger-next";
+/// Carries the id of the last event that a follower saw.
+pub const LAST_EVENT_ID_HEADER: &str = "last-event-id";
+
 mod allocate;
 mod attachment;
 mod changes;
 mod clusters;
+mod difference;
 mod events;
 mod garbage;
 mod holds;
 mod problem;
 mod release;
 mod reservations;
+mod rows;
 mod spaces;
 mod wakeups;
 
@@ -22,6 +29,7 @@ pub use clusters::{
     ClusterPage, ClusterState, Gate, GateRequest, GateResponse, ReleaseClusterRequest,
     ReleaseClusterResponse,
 };
+pub use difference::{AddressChange, DifferencePage};
 pub use events::{Event, EventPage};
 pub use garbage::{GarbageError, GarbageRequest, GarbageResponse, ValidAttachment};
 pub use holds::{Hold, HoldPage};
@@ -33,6 +41,7 @@ pub use release::{
 pub use reservations::{
     GiveBackRequest, Reservation, ReservationPage, ReserveRequest, ReserveResponse,
 };
+pub use rows::{Row, csv};
 pub use spaces::{
     BindClusterRequest, CheckRangesRequest, CheckRangesResponse, Cluster, DeclareSpaceRequest,
     Pool, PoolPage, Space, SpaceMember, SpacePage, Window, WindowCounts, WindowPage,

@@ -9,6 +9,7 @@ mod dns;
 mod field;
 mod fixed;
 mod flat_file;
+mod json;
 mod keys;
 mod lenient;
 mod network;

@@ -48,3 +48,15 @@ pub fn dispatch(call: Call<'_>) -> u8 {
         None => commands::run(call),
     }
 }
+
+/// Reads a call as ADD does, with everything that can be wrong with it, and says what it would
+/// ask the API for, without asking; `None` if it needs nothing of the API. What reads costs and
+/// whether it can fail in any unforeseen way is measured here.
+///
+/// # Errors
+/// What ADD would print.
+pub fn plan(
+    call: Call<'_>,
+) -> Result<Option<ipledger_client::types::AllocateRequest>, error::CniError> {
+    verbs::plan(call)
+}

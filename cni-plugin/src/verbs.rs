@@ -12,7 +12,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 
 use ipledger_client::blocking::io_error_text;
-use ipledger_client::types::OrderToken;
+use ipledger_client::types::{AllocateRequest, OrderToken};
 pub(crate) use prepared::{USER_AGENT, read_token, recorded_client};
 
 use crate::error::{CniError, Code};
@@ -90,6 +90,27 @@ pub(crate) fn run(call: Call<'_>) -> u8 {
         Ok(done) => succeed(done, stdout, &log),
         Err(error) => fail(&error, version_for_errors(&stdin), stdout, &log),
     }
+}
+
+/// Reads a call as ADD does and says what it would ask the API for.
+pub(crate) fn plan(call: Call<'_>) -> Result<Option<AllocateRequest>, CniError> {
+    let Call {
+        variable,
+        stdin,
+        stderr,
+        host,
+        ..
+    } = call;
+    let lookup = |name: &str| lookup(variable, name);
+    let log = Log::new(stderr);
+    let session = Session {
+        variables: Variables::read(&lookup)?,
+        lookup: &lookup,
+        host,
+        log: &log,
+        token: host.order_token(),
+    };
+    add::plan(&session, &read_stdin(stdin)?)
 }
 
 fn perform<'a>(session: &'a Session<'a>, stdin: &[u8]) -> Result<Done<'a>, CniError> {

@@ -29,6 +29,8 @@ pub enum Answer {
     GateSet(GateSet),
     /// To a count.
     Counted(Counted),
+    /// To a boot that is to be known: it is.
+    BootSeen,
 }
 
 /// Addresses of an attachment.

@@ -6,7 +6,7 @@ use address::Window;
 use ipnet::IpNet;
 use serde_json::{Map, Value};
 
-use crate::model::{Attachment, OrderToken, Owner, Provenance};
+use crate::model::{Attachment, Boot, OrderToken, Owner, Provenance};
 
 /// One request for the writer lane.
 #[derive(Debug, Clone)]
@@ -31,15 +31,18 @@ pub enum Command {
     SetGate(Box<SetGate>),
     /// Count windows; writes nothing.
     Count(Box<Count>),
+    /// Make sure that a boot is known: a call came from it that asks for nothing else here.
+    SeeBoot(Box<Boot>),
 }
 
 impl Command {
-    /// The order token of a call for a pod's interface.
+    /// The boot that this is a call of. A dry run is none: it writes nothing.
     #[must_use]
-    pub fn token(&self) -> Option<&OrderToken> {
+    pub fn boot(&self) -> Option<Boot> {
         match self {
-            Command::Allocate(allocate) => allocate.token.as_ref(),
-            Command::Release(release) => release.token.as_ref(),
+            Command::Allocate(allocate) => allocate.boot(),
+            Command::Release(release) => release.boot(),
+            Command::SeeBoot(boot) => Some(boot.as_ref().clone()),
             _ => None,
         }
     }
@@ -97,6 +100,14 @@ pub enum AddressOrder {
     LongestIdle,
 }
 
+impl Allocate {
+    /// The boot that this is a call of; none of a dry run.
+    pub(crate) fn boot(&self) -> Option<Boot> {
+        let token = self.token.filter(|_| !self.dry_run);
+        boot_of(&self.attachment, self.owner.as_ref(), token)
+    }
+}
+
 /// See [`Command::Release`].
 #[derive(Debug, Clone)]
 pub struct Release {
@@ -110,6 +121,26 @@ pub struct Release {
     pub token: Option<OrderToken>,
     /// Where the command comes from.
     pub provenance: Provenance,
+}
+
+impl Release {
+    /// The boot that this is a call of.
+    pub(crate) fn boot(&self) -> Option<Boot> {
+        boot_of(&self.attachment, self.owner.as_ref(), self.token)
+    }
+}
+
+fn boot_of(
+    attachment: &Attachment,
+    owner: Option<&Owner>,
+    token: Option<OrderToken>,
+) -> Option<Boot> {
+    let node = owner.and_then(|owner| owner.node.clone());
+    Some(Boot {
+        cluster: attachment.cluster.clone(),
+        node: node.unwrap_or_default(),
+        boot_id: token?.boot_id,
+    })
 }
 
 /// See [`Command::ReleaseHold`].

@@ -30,7 +30,7 @@ use crate::answer::{Answer, GateSet};
 use crate::command::Command;
 use crate::event::Payload;
 use crate::event::encoding::Key;
-use crate::model::OrderToken;
+use crate::model::{Boot, OrderToken};
 use crate::refusal::Refusal;
 use crate::state::{Keep, SpaceIndex, State};
 
@@ -47,6 +47,9 @@ pub enum Verdict {
     Refuse(Refusal, Vec<SpaceIndex>),
     /// Spaces must exist first; then decide again. None of them: they exist, and memory is behind.
     Open(Vec<OpenSpace>),
+    /// The first call of a boot: it must be recorded first, whatever the call comes to; then decide
+    /// again. Until then nobody can tell which calls are later.
+    See(Boot),
     /// A release found nothing: leave a tombstone, unless the database knows better.
     Bury(Burial),
 }
@@ -136,7 +139,7 @@ pub struct Burial {
     pub attachment: Key,
     /// Order of the DEL.
     pub token: Option<OrderToken>,
-    /// Where the DEL came from: boots are counted per cluster and node.
+    /// Where the DEL came from.
     pub cluster: String,
     /// Node, or empty.
     pub node: String,
@@ -164,10 +167,6 @@ pub struct LaterCall {
     pub step: u32,
     /// Order of the repeat.
     pub token: OrderToken,
-    /// Where the repeat came from: boots are counted per cluster and node.
-    pub cluster: String,
-    /// Node, or empty.
-    pub node: String,
 }
 
 /// Decide one command. `now_us` is the database's time, in microseconds.
@@ -184,5 +183,15 @@ pub fn decide(state: &State, command: &Command, now_us: i64) -> Verdict {
         Command::DeclareSpace(declare) => cluster::declare(state, declare),
         Command::SetGate(set) => gate::set(state, set, now_us),
         Command::Count(count) => count::decide(state, count),
+        Command::SeeBoot(boot) => match first_call(state, Some(boot.as_ref().clone())) {
+            Ok(()) => Verdict::Answer(Answer::BootSeen, Vec::new()),
+            Err(verdict) => verdict,
+        },
     }
+}
+
+/// An error if this is the first call of a boot.
+fn first_call(state: &State, boot: Option<Boot>) -> Result<(), Verdict> {
+    boot.filter(|boot| !state.order.is_boot_known(boot.boot_id))
+        .map_or(Ok(()), |boot| Err(Verdict::See(boot)))
 }

@@ -25,6 +25,8 @@ pub mod model;
 pub mod refusal;
 pub mod state;
 mod store;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 
 pub use answer::Answer;
 pub use clock::{Clock, SharedClock, SystemClock};
@@ -32,7 +34,9 @@ pub use command::Command;
 pub use error::Error;
 pub use refusal::Refusal;
 pub use store::{
-    Changes, Checked, ClusterReleased, ClusterRow, Event, EventQuery, GarbageFailure, GarbageList,
-    GarbageResult, Hold, HoldPage, HoldQuery, Ledger, Migrated, ReleaseCluster, Reservation,
-    ReservationQuery, SpaceRow, StoreConfig, Wakeup, Wakeups, check, migrate, set_app_password,
+    AddressChange, Changes, Checked, ClusterReleased, ClusterRow, DifferencePage, DifferenceQuery,
+    Event, EventQuery, FollowQuery, Followed, GarbageFailure, GarbageList, GarbageResult,
+    HistoryPlace, HistoryQuery, Hold, HoldPage, HoldQuery, Ledger, Migrated, Moment,
+    ReleaseCluster, Reservation, ReservationQuery, SpaceRow, StoreConfig, Subject, Wakeup, Wakeups,
+    check, migrate, set_app_password,
 };

@@ -96,6 +96,17 @@ impl Owner {
     }
 }
 
+/// A boot of a node, as its calls show it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Boot {
+    /// Name of the cluster.
+    pub cluster: String,
+    /// Name of the node, or empty if the caller did not know it.
+    pub node: String,
+    /// Drawn by the kernel at every start.
+    pub boot_id: Uuid,
+}
+
 /// Orders the calls for one pod and interface. Of two boots of a node, the one first seen later
 /// is the later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -16,7 +16,6 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use address::Family;
 use ipnet::IpNet;
-use uuid::Uuid;
 
 pub use gates::{Gate, Gates};
 pub use kept::Keep;
@@ -61,7 +60,6 @@ enum Undo {
     Head(SpaceIndex, u64, i64),
     Pool(SpaceIndex, IpNet),
     Window(PoolIndex),
-    Boot(Uuid),
     Recent(Key, Option<LastCall>),
     Binding(String),
     Member(String, String),
@@ -213,14 +211,6 @@ impl State {
         }
     }
 
-    /// The index of a boot, learned now if it was never seen. Undone by `roll_back`.
-    pub fn see_boot(&mut self, boot_id: Uuid) -> BootIndex {
-        if !self.order.is_boot_known(boot_id) {
-            self.journal.push_back(Undo::Boot(boot_id));
-        }
-        self.order.add_boot(boot_id, false)
-    }
-
     /// Remember the last applied call of a pod's interface or an attachment. Undone by
     /// `roll_back`.
     pub fn remember(&mut self, key: Key, stamp: Stamp, at_us: i64) {
@@ -363,7 +353,6 @@ impl State {
                     self.pools.remove_pool();
                 }
                 Undo::Window(pool) => self.pools.remove_window(pool),
-                Undo::Boot(boot_id) => self.order.remove_boot(boot_id),
                 Undo::Recent(key, old) => self.order.unremember(key, old),
                 Undo::Binding(cluster) => self.spaces.unbind(&cluster),
                 Undo::Gate(told) => self.gates.untell(*told),

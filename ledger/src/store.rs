@@ -5,10 +5,12 @@
 
 mod append;
 mod batch;
+mod boots;
 mod calls;
 mod catch_up;
 mod clusters;
 mod connection;
+mod follow;
 mod garbage;
 mod guard;
 mod lane;
@@ -17,15 +19,18 @@ mod load;
 mod metrics;
 mod migrate;
 mod read;
+mod subjects;
 mod wake;
 mod watch;
 
 pub use clusters::{ClusterReleased, ReleaseCluster};
+pub use follow::{FollowQuery, Followed};
 pub use garbage::{GarbageFailure, GarbageList, GarbageResult};
 pub use guard::{Checked, check};
 pub use ledger::{Ledger, StoreConfig};
 pub use migrate::{Migrated, migrate, set_app_password};
 pub use read::{
-    Changes, ClusterRow, Event, EventQuery, Hold, HoldPage, HoldQuery, Reservation,
-    ReservationQuery, SpaceRow, Wakeup, Wakeups,
+    AddressChange, Changes, ClusterRow, DifferencePage, DifferenceQuery, Event, EventQuery,
+    HistoryPlace, HistoryQuery, Hold, HoldPage, HoldQuery, Moment, Reservation, ReservationQuery,
+    SpaceRow, Subject, Wakeup, Wakeups,
 };

@@ -3,6 +3,7 @@
 mod arguments;
 mod commands;
 mod connect;
+mod cron;
 mod duration;
 mod projection;
 mod signals;

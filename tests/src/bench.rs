@@ -1,5 +1,6 @@
 //! Measuring: everything as ratios within one run on one PostgreSQL.
 
+pub mod corners;
 pub mod http;
 pub mod pgbench;
 pub mod plugin;

@@ -5,6 +5,7 @@ pub mod bench;
 pub mod binaries;
 pub mod chain;
 pub mod cnitool;
+pub mod differential;
 pub mod namespace;
 pub mod outage;
 pub mod process;

@@ -29,7 +29,9 @@ pub struct WindowText<'a> {
 }
 
 pub(super) fn parse(text: &WindowText<'_>) -> Result<Window, WindowError> {
-    let (cidr, start, end) = match text.range.split_once('-') {
+    // A dash behind the slash is the sign of a prefix length.
+    let halves = text.range.split_once('-');
+    let (cidr, start, end) = match halves.filter(|(first, _)| !first.ends_with('/')) {
         Some((first, last)) => dash_form(text, first, last)?,
         None => (range_cidr(text.range, text.range)?, None, None),
     };

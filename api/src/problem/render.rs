@@ -28,7 +28,8 @@ impl Failure {
         Response::from_parts(head, Body::from(body))
     }
 
-    fn problem(&self, request_id: &str) -> Problem {
+    /// The body.
+    pub(crate) fn problem(&self, request_id: &str) -> Problem {
         let code = self.code();
         Problem {
             problem_type: format!("urn:ipledger:problem:{}", code.as_str()),

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::State;
-use axum::{Extension, Json};
+use axum::response::Response;
 use ipledger_client::types::EventPage;
 use ledger::EventQuery;
 use utoipa::IntoParams;
@@ -14,6 +15,7 @@ use crate::context::RequestContext;
 use crate::input::{Cursor, Query};
 use crate::openapi::problems::ListInSpaceProblems;
 use crate::problem::Failure;
+use crate::represent::Wanted;
 use crate::wire;
 
 const USUAL_LIMIT: u32 = 500;
@@ -45,19 +47,24 @@ pub(super) struct EventsQuery {
 ///
 /// In order of position, oldest first, which is the order of commit and of cause. With an
 /// address it is the history of that address.
+///
+/// With `Accept: text/csv` or `application/x-ndjson` the rows come alone, and the cursor of the
+/// next page in the header `X-Ipledger-Next`.
 #[utoipa::path(
     get, path = "/v1/events", operation_id = "list_events", tag = "history",
     params(EventsQuery),
     responses(
         (status = 200, description = "A page of events.", body = EventPage),
+        (status = 304, description = "The page has the entity tag of `If-None-Match`."),
         ListInSpaceProblems,
     ),
 )]
 pub(super) async fn list(
     State(app): State<Arc<App>>,
     Extension(context): Extension<Arc<RequestContext>>,
+    wanted: Wanted,
     mut query: Query,
-) -> Result<Json<EventPage>, Failure> {
+) -> Result<Response, Failure> {
     let space = query.required("space")?;
     check::space("space", &space)?;
     let address = query.address("address")?;
@@ -87,8 +94,9 @@ pub(super) async fn list(
     events.truncate(limit);
     let last = events.last().filter(|_| more);
     let next = last.map(|last| cursor.write(&last.seq)).transpose()?;
-    Ok(Json(EventPage {
+    let page = EventPage {
         events: events.into_iter().map(wire::event).collect(),
         next,
-    }))
+    };
+    wanted.page(&page, |page| &page.events, page.next.as_deref())
 }

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::extract::State;
+use axum::response::Response;
 use axum::{Extension, Json};
 use ipledger_client::types::{HoldPage, ReleaseHoldRequest, ReleaseHoldResponse};
 use ledger::HoldQuery;
@@ -18,6 +19,7 @@ use crate::context::RequestContext;
 use crate::input::{Cursor, JsonBody, Query};
 use crate::openapi::problems::{ListHoldsProblems, ReleaseHoldProblems};
 use crate::problem::{Failure, Keys};
+use crate::represent::Wanted;
 use crate::wire;
 
 const USUAL_LIMIT: u32 = 500;
@@ -35,6 +37,8 @@ pub(super) struct HoldsQuery {
     space: Option<String>,
     /// The position of the space to read at; needs `space`. Without it, the present one.
     as_of: Option<u64>,
+    /// The time to read at, in RFC 3339: what was recorded until then. Not beside `as_of`.
+    at: Option<String>,
     /// Name of the cluster.
     cluster: Option<String>,
     /// `name` of the CNI network configuration.
@@ -51,6 +55,8 @@ pub(super) struct HoldsQuery {
     container_id: Option<String>,
     /// The address.
     address: Option<String>,
+    /// Only addresses of this CIDR.
+    range: Option<String>,
     /// How many holds a page has at most.
     #[param(minimum = 1, maximum = 5000, default = 500)]
     limit: Option<u32>,
@@ -70,16 +76,24 @@ struct Place {
 ///
 /// In order of space and address. All pages that one cursor leads to show the holds at the same
 /// positions, whatever happens in between.
+///
+/// With `Accept: text/csv` or `application/x-ndjson` the rows come alone, and the cursor of the
+/// next page in the header `X-Ipledger-Next`.
 #[utoipa::path(
     get, path = "/v1/holds", operation_id = "list_holds", tag = "holds",
     params(HoldsQuery),
-    responses((status = 200, description = "A page of holds.", body = HoldPage), ListHoldsProblems),
+    responses(
+        (status = 200, description = "A page of holds.", body = HoldPage),
+        (status = 304, description = "The page has the entity tag of `If-None-Match`."),
+        ListHoldsProblems,
+    ),
 )]
 pub(super) async fn list(
     State(app): State<Arc<App>>,
     Extension(context): Extension<Arc<RequestContext>>,
+    wanted: Wanted,
     query: Query,
-) -> Result<Json<HoldPage>, Failure> {
+) -> Result<Response, Failure> {
     let (query, cursor) = read_query(query)?;
     let page = app.read(&context, app.ledger.holds(&query)).await?;
     let next = match page.holds.last().filter(|_| page.more) {
@@ -91,11 +105,12 @@ pub(super) async fn list(
         })?),
         None => None,
     };
-    Ok(Json(HoldPage {
+    let page = HoldPage {
         holds: page.holds.into_iter().map(wire::hold).collect(),
         as_of: page.as_of,
         next,
-    }))
+    };
+    wanted.page(&page, |page| &page.holds, page.next.as_deref())
 }
 
 fn pair((space, seq): (&String, &u64)) -> (String, u64) {
@@ -125,12 +140,24 @@ fn read_query(mut query: Query) -> Result<(HoldQuery, Cursor), Failure> {
         }
     }
     let as_of = query.number("as_of")?;
+    let at_text = query.text("at");
+    let at = check::time("at", at_text.as_deref())?;
     let address = query.address("address")?;
+    let range_text = query.text("range");
+    let range = range_text.as_deref().map(|text| check::cidr("range", text));
+    let range = range.transpose()?;
     let limit = query.limit(USUAL_LIMIT, MOST)?;
     let given = query.text("cursor");
     query.end()?;
     if texts[0].is_none() && as_of.is_some() {
         return Err(Failure::missing("space"));
+    }
+    if let (Some(_), Some(at)) = (as_of, &at_text) {
+        return Err(Failure::invalid(
+            "at",
+            at,
+            "stands beside as_of: one of them",
+        ));
     }
     let (as_of_text, address_text) = (
         as_of.map(|seq| seq.to_string()),
@@ -142,6 +169,8 @@ fn read_query(mut query: Query) -> Result<(HoldQuery, Cursor), Failure> {
         .map(|((key, _), text)| (key, text.as_deref()));
     let others = [
         ("as_of", as_of_text.as_deref()),
+        ("at", at_text.as_deref()),
+        ("range", range_text.as_deref()),
         ("address", address_text.as_deref()),
     ];
     let cursor = Cursor::new("holds", filters.chain(others));
@@ -163,6 +192,7 @@ fn read_query(mut query: Query) -> Result<(HoldQuery, Cursor), Failure> {
     let query = HoldQuery {
         space,
         as_of,
+        at,
         cluster,
         network,
         namespace,
@@ -171,6 +201,7 @@ fn read_query(mut query: Query) -> Result<(HoldQuery, Cursor), Failure> {
         node,
         container_id,
         address,
+        range,
         after,
         positions,
         limit,

@@ -7,7 +7,7 @@ mod process;
 mod sample;
 mod sql;
 
-pub(crate) use client::{Answer, Target, exchange, open, read_answer};
+pub(crate) use client::{Answer, Stream, Target, exchange, open, read_answer};
 pub(crate) use document::document;
 pub(crate) use process::{Process, directory, free_port, wait_until};
 pub(crate) use sample::{allocate, allocate_from, attachment, release};

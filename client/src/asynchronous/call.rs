@@ -7,6 +7,7 @@ use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValu
 use super::Client;
 use crate::backoff::Backoff;
 use crate::outcome::{Account, Answer, Failure, judge};
+use crate::types::Problem;
 use crate::{ApiAddress, Budget, ClientError};
 
 /// One attempt gets at most this long, unless the request says otherwise: a server that hangs
@@ -101,6 +102,23 @@ impl Peer {
         })
     }
 
+    /// Opens an answer that has no end.
+    pub(super) async fn open(&self, target: &str) -> Result<reqwest::Response, Failure> {
+        let request = self.client.get(format!("{}{target}", self.base)).send();
+        let response = match tokio::time::timeout(ATTEMPT_LIMIT, request).await {
+            Ok(response) => response.map_err(|error| Failure::NotSent(cause(&error)))?,
+            Err(_) => return Err(Failure::NoAnswer("timed out".to_owned())),
+        };
+        if response.status().is_success() {
+            return Ok(response);
+        }
+        let status = response.status().as_u16();
+        match judge(status, read(response).await?, None) {
+            Err(failure) => Err(failure),
+            Ok(_) => Err(Failure::NotTheApi(format!("HTTP status {status}"))),
+        }
+    }
+
     async fn attempt(&self, request: &Request<'_>, budget: Budget) -> Result<Vec<u8>, Failure> {
         let deadline = budget
             .deadline()
@@ -131,6 +149,17 @@ impl Peer {
             .map(Duration::from_secs);
         judge(status, read(response).await?, retry_after)
     }
+}
+
+/// The next bytes of a stream; `None` at its end, however it came.
+pub(super) async fn piece_of(response: &mut reqwest::Response) -> Option<Vec<u8>> {
+    let piece = response.chunk().await.ok().flatten()?;
+    Some(piece.to_vec())
+}
+
+/// What the API said instead of going on.
+pub(super) fn refused(problem: Problem) -> ClientError {
+    ClientError::Problem(Box::new(problem))
 }
 
 async fn read(mut response: reqwest::Response) -> Result<Vec<u8>, Failure> {

@@ -218,8 +218,11 @@ impl Client {
         Ok(events)
     }
 
-    /// Reads pages until `take` finds no `next` in one.
-    async fn pages<P: DeserializeOwned>(
+    /// Reads the pages of any list until `take` gives no cursor of a next one.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn pages<P: DeserializeOwned>(
         &self,
         path: &str,
         parameters: &[(&'static str, Option<&str>)],

@@ -12,12 +12,19 @@ pub struct Event {
     pub epoch: u32,
     /// When the ledger recorded it.
     pub recorded_at: String,
+    /// When the actor says that it happened, if it said anything. Another axis than
+    /// `recorded_at`: nothing is ordered by it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claimed_at: Option<String>,
     /// The address, if the event is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
     /// Position in the life of the address: even means held from here on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<u32>,
+    /// Position of the event before it in the life of the address; absent at step 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub predecessor_seq: Option<u64>,
     /// `allocated`, `released`, ...
     pub kind: String,
     /// Version of the payload's encoding.
@@ -36,7 +43,7 @@ pub struct Event {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct EventPage {
-    /// In order of position, oldest first.
+    /// In the order of the list: of position, oldest first, or as it was asked for.
     pub events: Vec<Event>,
     /// Give it back as `cursor` for the next page; absent when the end was reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,16 +1,16 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 
+use ipledger_client::types::AddressOrder;
+
 use super::dns::dns;
 use super::fixed::static_addresses;
-use super::keys::refuse_misspelling;
+use super::json::Repeated;
 use super::period::{order, rest_seconds};
 use super::range::{Range, check_gateway_family, ranges};
 use super::requested::{Requested, requested};
 use super::route::routes;
-use super::{Arguments, Block, Mode, Network};
-use ipledger_client::types::AddressOrder;
-
+use super::{Arguments, Block, Mode, Network, keys};
 use crate::error::{CniError, Code, KeyNames};
 use crate::log::Log;
 use crate::result::{AssignedIp, Dns, Route};
@@ -53,12 +53,15 @@ impl Definition {
         mode: Mode,
         log: &Log<'_>,
     ) -> Result<Self, CniError> {
-        if mode == Mode::Strict {
-            for (name, field) in block.every_key() {
-                refuse_misspelling(&field, name, false)?;
+        check_repeated(network, block, mode, log)?;
+        keys::check(block, mode, log)?;
+        let mut ranges = ranges(block, mode, log)?;
+        let requested = requested(network, arguments, mode, log)?;
+        if ips_outside_window(block)? {
+            for ip in &requested {
+                ranges.iter_mut().any(|range| range.widen(ip.address));
             }
         }
-        let mut ranges = ranges(block, mode, log)?;
         let gateway = gateway(block, mode, log)?;
         if let Some((gateway, key)) = &gateway {
             if mode == Mode::Strict {
@@ -82,9 +85,9 @@ impl Definition {
             sticky_seconds: rest_seconds(block, "sticky")?,
             gateway: gateway.map(|(gateway, _)| gateway),
             routes: routes(block)?,
-            dns: dns(block)?,
+            dns: dns(block, mode)?,
             static_addresses: static_addresses(block, arguments, mode)?,
-            requested: requested(network, arguments, mode, log)?,
+            requested,
             when_exhausted: when_exhausted(block)?,
         };
         definition.check_version(network, log)?;
@@ -153,6 +156,7 @@ impl KeyNames for Definition {
             "cooldown_seconds" => "cooldown",
             "sticky_seconds" => "sticky",
             "ranges" => "ipRanges",
+            "ips" => self.list_of_requested()?,
             _ => return self.user_key_of_list(api_key),
         };
         Some(name.to_owned())
@@ -160,6 +164,12 @@ impl KeyNames for Definition {
 }
 
 impl Definition {
+    /// Where the requested addresses stand.
+    fn list_of_requested(&self) -> Option<&str> {
+        let key = self.requested.first()?.key.as_str();
+        Some(key.split_once('[').map_or(key, |(list, _)| list))
+    }
+
     /// `ranges[1].range_start`, `ips[0]`.
     fn user_key_of_list(&self, api_key: &str) -> Option<String> {
         let (list, rest) = api_key.split_once('[')?;
@@ -213,6 +223,48 @@ fn overlapping(block: &Block, log: &Log<'_>) -> Result<bool, CniError> {
         ));
     }
     Ok(true)
+}
+
+/// Whether fixed addresses may lie outside the window and among the excluded parts, though never
+/// outside the network.
+fn ips_outside_window(block: &Block) -> Result<bool, CniError> {
+    block
+        .get("ips_outside_window")
+        .map_or(Ok(false), |field| field.boolean())
+}
+
+/// Of two spellings of one key whereabouts takes the last one; nobody can mean both.
+fn check_repeated(
+    network: &Network,
+    block: &Block,
+    mode: Mode,
+    log: &Log<'_>,
+) -> Result<(), CniError> {
+    let file = block.file().into_iter();
+    let in_file = file.flat_map(|file| {
+        let place = format!(" (in {})", file.path.display());
+        file.repeated
+            .iter()
+            .map(move |repeated| (repeated, place.clone()))
+    });
+    let own = network.repeated().map(|repeated| (repeated, String::new()));
+    for (repeated, place) in own.chain(in_file) {
+        let Repeated {
+            object,
+            first,
+            last,
+            value,
+        } = repeated;
+        let dot = if object.is_empty() { "" } else { "." };
+        let key = format!("{object}{dot}{last}{place}");
+        let why = format!("is a second value of one key, which stands before as \"{first}\"");
+        let error = CniError::value(Code::UnsupportedField, &key, value, &why);
+        match mode {
+            Mode::Strict => return Err(error),
+            Mode::Lenient => log.warn(format_args!("{error}; the last one counts")),
+        }
+    }
+    Ok(())
 }
 
 fn when_exhausted(block: &Block) -> Result<WhenExhausted, CniError> {

@@ -94,13 +94,6 @@ impl<'a> Field<'a> {
         Ok(items.iter().enumerate().map(item).collect())
     }
 
-    pub(crate) fn texts(&self) -> Result<Vec<String>, CniError> {
-        self.list()?
-            .iter()
-            .map(|item| Ok(item.text()?.to_owned()))
-            .collect()
-    }
-
     pub(crate) fn object(&self) -> Result<&'a Map<String, Value>, CniError> {
         self.value
             .as_object()

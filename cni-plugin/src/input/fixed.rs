@@ -2,7 +2,7 @@ use std::net::IpAddr;
 
 use serde_json::Value;
 
-use super::address_text::{address, cidr, sloppy_cidr};
+use super::address_text::{address, cidr, sloppy_address, sloppy_cidr};
 use super::{Arguments, Block, Field, Mode};
 use crate::error::{CniError, Code};
 use crate::result::AssignedIp;
@@ -61,7 +61,7 @@ fn add_arguments(all: &mut Vec<AssignedIp>, arguments: &Arguments) -> Result<(),
         .flat_map(|list| list.split(','))
         .map(str::trim)
     {
-        let net = cidr(text)
+        let net = sloppy_cidr(text)
             .ok_or_else(|| wrong("CNI_ARGS IP", text, "is not an address with its /length"))?;
         let (address, prefix_length) = (net.addr(), net.prefix_len());
         all.push(AssignedIp {
@@ -76,8 +76,8 @@ fn add_arguments(all: &mut Vec<AssignedIp>, arguments: &Arguments) -> Result<(),
         .flat_map(|list| list.split(','))
         .map(str::trim)
     {
-        let gateway =
-            address(text).ok_or_else(|| wrong("CNI_ARGS GATEWAY", text, "is not an IP address"))?;
+        let gateway = sloppy_address(text)
+            .ok_or_else(|| wrong("CNI_ARGS GATEWAY", text, "is not an IP address"))?;
         for ip in all.iter_mut().filter(|ip| subnet_contains(ip, gateway)) {
             ip.gateway = Some(gateway);
         }

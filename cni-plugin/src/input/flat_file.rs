@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use ipledger_client::blocking::io_error_text;
 use serde_json::{Map, Value};
 
+use super::json::Repeated;
 use super::network::parse_flat_file;
 use crate::Host;
 use crate::error::{CniError, Code};
@@ -22,6 +23,8 @@ pub(crate) const PATHS: [&str; 4] = [
 pub(crate) struct FlatFile {
     pub(crate) path: PathBuf,
     pub(crate) keys: Map<String, Value>,
+    /// Keys that stand twice.
+    pub(crate) repeated: Vec<Repeated>,
 }
 
 impl FlatFile {
@@ -33,10 +36,11 @@ impl FlatFile {
         for path in configuration_path.into_iter().chain(PATHS).map(Path::new) {
             match host.read(path) {
                 Ok(bytes) => {
-                    let keys = parse_flat_file(&bytes, path)?;
+                    let (keys, repeated) = parse_flat_file(&bytes, path)?;
                     return Ok(Some(Self {
                         path: path.to_owned(),
                         keys,
+                        repeated,
                     }));
                 }
                 Err(error) if is_absent(&error) => {}

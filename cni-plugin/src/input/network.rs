@@ -5,6 +5,7 @@ use ipledger_client::blocking::io_error_text;
 use serde_json::{Map, Value};
 
 use super::field::{Field, find};
+use super::json::{self, Repeated};
 use super::variables::is_cni_name;
 use super::{Mode, Verb};
 use crate::CniVersion;
@@ -21,6 +22,8 @@ pub(crate) struct Network {
     pub(crate) name: String,
     /// `cniVersion`.
     pub(crate) version: CniVersion,
+    /// Keys that stand twice.
+    repeated: Vec<Repeated>,
 }
 
 /// Reads stdin to its end.
@@ -44,17 +47,20 @@ pub(crate) fn read_stdin(stdin: &mut dyn Read) -> Result<Vec<u8>, CniError> {
     Ok(bytes)
 }
 
-/// Parses an object; `place` names where it stands.
-pub(crate) fn parse_object(bytes: &[u8], place: &str) -> Result<Map<String, Value>, CniError> {
+/// Parses an object; `place` names where it stands. Tells which keys stand twice in it.
+pub(crate) fn parse_object(
+    bytes: &[u8],
+    place: &str,
+) -> Result<(Map<String, Value>, Vec<Repeated>), CniError> {
     if bytes.trim_ascii().is_empty() {
         return Err(CniError::new(
             Code::Decode,
             format!("{place}: is empty, not a JSON object"),
         ));
     }
-    match serde_json::from_slice(bytes) {
-        Ok(Value::Object(map)) => Ok(map),
-        Ok(other) => Err(CniError::value(
+    match json::parse(bytes) {
+        Ok((Value::Object(map), repeated)) => Ok((map, repeated)),
+        Ok((other, _)) => Err(CniError::value(
             Code::Decode,
             place,
             &other,
@@ -69,11 +75,12 @@ pub(crate) fn parse_object(bytes: &[u8], place: &str) -> Result<Map<String, Valu
 
 impl Network {
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, CniError> {
-        let document = parse_object(bytes, "stdin")?;
+        let (document, repeated) = parse_object(bytes, "stdin")?;
         let mut network = Self {
             document,
             name: String::new(),
             version: CniVersion::V0_1_0,
+            repeated,
         };
         network.name = network.read_name()?;
         network.version = network.read_version()?;
@@ -88,6 +95,15 @@ impl Network {
     /// A key of the top level in its exact spelling; `null` is there, too.
     pub(crate) fn raw(&self, key: &str) -> Option<&Value> {
         self.document.get(key)
+    }
+
+    /// Keys of the definition that stand twice. What lies in the runtime's own objects is no
+    /// user's slip.
+    pub(crate) fn repeated(&self) -> impl Iterator<Item = &Repeated> {
+        self.repeated.iter().filter(|repeated| {
+            let top = repeated.object.split('.').next().unwrap_or_default();
+            top.is_empty() || top.eq_ignore_ascii_case("ipam")
+        })
     }
 
     /// The `ipam` object; empty if there is none.
@@ -174,6 +190,9 @@ pub(crate) fn version_for_errors(bytes: &[u8]) -> CniVersion {
 }
 
 /// Parses a flat file: an `ipam` object at top level.
-pub(crate) fn parse_flat_file(bytes: &[u8], path: &Path) -> Result<Map<String, Value>, CniError> {
+pub(crate) fn parse_flat_file(
+    bytes: &[u8],
+    path: &Path,
+) -> Result<(Map<String, Value>, Vec<Repeated>), CniError> {
     parse_object(bytes, &path.display().to_string())
 }

@@ -4,7 +4,6 @@ use ipledger_client::types::RangeRequest;
 use ipnet::IpNet;
 
 use super::address_text::{address, cidr, usable};
-use super::keys::refuse_misspelling;
 use super::{Block, Field, Mode, lenient};
 use crate::error::{CniError, Code};
 use crate::log::Log;
@@ -53,7 +52,7 @@ pub(crate) fn ranges(block: &Block, mode: Mode, log: &Log<'_>) -> Result<Vec<Ran
     }
     if let Some(list) = block.get("ipRanges") {
         for item in list.list()? {
-            written.push(element(&item, mode)?);
+            written.push(element(&item)?);
         }
     }
     written
@@ -80,12 +79,7 @@ fn without_range(block: &Block, mode: Mode, log: &Log<'_>) -> Result<(), CniErro
     Ok(())
 }
 
-fn element<'a>(item: &Field<'a>, mode: Mode) -> Result<Written<'a>, CniError> {
-    if mode == Mode::Strict {
-        for (name, field) in item.children()? {
-            refuse_misspelling(&field, name, true)?;
-        }
-    }
+fn element<'a>(item: &Field<'a>) -> Result<Written<'a>, CniError> {
     let text = |key: &str| Ok::<_, CniError>(item.child(key)?.filter(|field| field.value != ""));
     let exclude = item.child("exclude")?;
     Ok(Written {
@@ -177,6 +171,20 @@ impl Range {
             self.request.exclude.push(gateway.to_string());
             self.keys.exclude.push(key.to_owned());
         }
+    }
+
+    /// Lets a fixed address be given that lies in the network but not in the window: the whole
+    /// network is asked for instead.
+    pub(crate) fn widen(&mut self, address: IpAddr) -> bool {
+        let Some((net, ..)) = self.bounds().filter(|(net, ..)| net.contains(&address)) else {
+            return false;
+        };
+        self.request = RangeRequest {
+            range: net.trunc().to_string(),
+            ..RangeRequest::default()
+        };
+        self.keys.exclude.clear();
+        true
     }
 
     /// The user's name for a key below `ranges[i].`.

@@ -15,12 +15,9 @@ const UNLIMITED: Duration = Duration::MAX;
 
 /// Allocates one address out of each range, all or none, and prints the result.
 pub(super) fn run<'a>(session: &'a Session<'a>, stdin: &[u8]) -> Result<Done<'a>, CniError> {
-    let prepared = Prepared::strictly(session, stdin)?;
-    let definition = prepared.definition()?;
-    check_that_something_is_asked(&definition)?;
+    let (prepared, definition) = read(session, stdin)?;
     let mut ips = Vec::new();
-    if !definition.ranges.is_empty() {
-        let request = request(&prepared, &definition);
+    if let Some(request) = request(&prepared, &definition) {
         let response = allocate(&prepared, &definition, &request)?;
         ips = assigned(&definition, &response).ok_or_else(|| {
             let message = "the API's answer does not have one address for each range";
@@ -39,6 +36,25 @@ pub(super) fn run<'a>(session: &'a Session<'a>, stdin: &[u8]) -> Result<Done<'a>
         output,
         undo: from_ledger.then(|| Box::new(move || give_back(&prepared)) as _),
     })
+}
+
+/// What an ADD would ask the API for, without asking; `None` if it needs nothing of it.
+pub(super) fn plan<'a>(
+    session: &'a Session<'a>,
+    stdin: &[u8],
+) -> Result<Option<AllocateRequest>, CniError> {
+    let (prepared, definition) = read(session, stdin)?;
+    Ok(request(&prepared, &definition))
+}
+
+fn read<'a>(
+    session: &'a Session<'a>,
+    stdin: &[u8],
+) -> Result<(Prepared<'a>, Definition), CniError> {
+    let prepared = Prepared::strictly(session, stdin)?;
+    let definition = prepared.definition()?;
+    check_that_something_is_asked(&definition)?;
+    Ok((prepared, definition))
 }
 
 fn check_that_something_is_asked(definition: &Definition) -> Result<(), CniError> {
@@ -62,8 +78,9 @@ fn check_that_something_is_asked(definition: &Definition) -> Result<(), CniError
     Ok(())
 }
 
-fn request(prepared: &Prepared<'_>, definition: &Definition) -> AllocateRequest {
-    AllocateRequest {
+/// Without a range there is nothing to ask for.
+fn request(prepared: &Prepared<'_>, definition: &Definition) -> Option<AllocateRequest> {
+    (!definition.ranges.is_empty()).then(|| AllocateRequest {
         attachment: prepared.attachment(),
         owner: prepared.arguments.owner(prepared.settings.node.as_deref()),
         cluster_uid: prepared.settings.cluster_uid.clone(),
@@ -86,7 +103,7 @@ fn request(prepared: &Prepared<'_>, definition: &Definition) -> AllocateRequest 
         dry_run: false,
         deadline_ms: None,
         claimed_at: Some(prepared.session.host.now_text()),
-    }
+    })
 }
 
 /// Asks the API. Releases that wait on this node go first: what they free may be what is asked

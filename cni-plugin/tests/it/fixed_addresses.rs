@@ -157,3 +157,29 @@ fn ranges_of_the_runtime_are_refused_and_not_passed_over() {
     let add = Plugin::new("ADD", &api.url()).definition(&definition);
     assert_eq!(add.run().status, 0);
 }
+
+/// The range that is asked for when this address is requested.
+fn range_asked(keys: Value, ip: &str) -> Value {
+    let definition = with_ipam(strict(), keys);
+    let definition = with(definition, json!({ "args": { "cni": { "ips": [ip] } } }));
+    let api = kind_api();
+    let answer = Plugin::new("ADD", &api.url()).definition(&definition).run();
+    assert_eq!(answer.status, 0, "{answer:?}");
+    api.bodies("/v1/allocate")[0]["ranges"][0].clone()
+}
+
+#[test]
+fn a_definition_can_allow_fixed_addresses_outside_its_window() {
+    let window = json!({ "range_start": "10.10.3.100", "exclude": ["10.10.3.5"],
+                         "gateway": "10.10.3.1" });
+    let allowed = json!({ "range_start": "10.10.3.100", "exclude": ["10.10.3.5"],
+                          "gateway": "10.10.3.1", "ips_outside_window": true });
+    let narrow = json!({ "range": "10.10.3.0/24", "range_start": "10.10.3.100",
+                         "exclude": ["10.10.3.5"] });
+    // The gateway stays what it is, whoever asks.
+    let wide = json!({ "range": "10.10.3.0/24", "exclude": ["10.10.3.1"] });
+    assert_eq!(range_asked(window, "10.10.3.5"), narrow);
+    assert_eq!(range_asked(allowed.clone(), "10.10.3.5"), wide);
+    // Another network is no matter of the window.
+    assert_eq!(range_asked(allowed, "10.10.4.5"), narrow);
+}

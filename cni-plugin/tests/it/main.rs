@@ -21,6 +21,7 @@ mod fixed_addresses;
 mod flat_file;
 mod gc;
 mod install;
+mod lenient_model;
 mod never_panics;
 mod plugin;
 mod process;

@@ -90,6 +90,67 @@ fn check(answer: &Answer) {
     }
 }
 
+/// Definitions with every key, to be damaged.
+const WHOLE: [&str; 3] = [
+    r#"{"cniVersion":"1.0.0","name":"n","ipam":{"type":"ipledger","cluster":"prod",
+      "range":"10.0.0.5-10.0.0.9/24","exclude":["10.0.0.6","10.0.0.8/31","10.0.0.1-10.0.0.2"],
+      "ipRanges":[{"range":"2001:db8::/64","range_start":"2001:db8::5"}],"gateway":"10.0.0.1",
+      "routes":[{"dst":"0.0.0.0/0","gw":"10.0.0.1","mtu":1400}],"dns":{"search":["a"]}},
+      "capabilities":{"ips":true},"runtimeConfig":{"ips":["10.0.0.7/24"]}}"#,
+    r#"{"cniVersion":"0.3.1","name":"n","ipam":{"type":"whereabouts","cluster":"prod",
+      "range":"010.000.000.000/24","range_start":"10.0.0.5","range_end":"010.0.0.9",
+      "exclude":["10.0.0.6/30"],"Gateway":"10.0.0.1","gateway":"10.0.0.254",
+      "addresses":[{"address":"010.0.1.5/24","gateway":"10.0.1.1"}],
+      "enable_overlapping_ranges":false,"network_name":"blue","node_slice_size":"/26"}}"#,
+    r#"{"cniVersion":"0.2.0","name":"n","ipam":{"type":"whereabouts","cluster":"prod",
+      "range":"::ffff:10.0.0.0/104","RANGE":null,"ipRanges":[{"range":"fd00::/8"}]},
+      "args":{"cni":{"ips":["10.0.0.7"]}}}"#,
+];
+
+/// What a fuzzer does to an input, bounded: cut, doubled, swapped and foreign bytes.
+fn damaged() -> impl Strategy<Value = Vec<u8>> {
+    let place = any::<proptest::sample::Index>();
+    let byte = prop_oneof![
+        any::<u8>(),
+        proptest::sample::select(&br#"0123456789abcdef.:/-,[]{}" "#[..]),
+    ];
+    let slips = proptest::collection::vec((place, byte, 0..4u8), 1..6);
+    (proptest::sample::select(&WHOLE[..]), slips).prop_map(|(text, slips)| {
+        let mut bytes = text.as_bytes().to_vec();
+        for (place, byte, kind) in slips {
+            let at = place.index(bytes.len());
+            match kind {
+                0 => bytes[at] = byte,
+                1 => bytes.insert(at, byte),
+                2 if bytes.len() > 1 => drop(bytes.remove(at)),
+                _ => bytes.truncate(at.max(1)),
+            }
+        }
+        bytes
+    })
+}
+
+#[test]
+fn undamaged_they_are_understood() {
+    for text in WHOLE {
+        let request = Plugin::new("ADD", &nobody()).stdin(text).plan();
+        request.unwrap().expect("each has a range");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 4000, ..ProptestConfig::default() })]
+
+    // The entry of fuzz/fuzz_targets/definition.rs.
+    #[test]
+    fn on_damaged_definitions(bytes in damaged()) {
+        let plan = Plugin::new("ADD", &nobody()).stdin(bytes).plan();
+        if let Err(error) = plan {
+            prop_assert!(!error.message.is_empty());
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
 

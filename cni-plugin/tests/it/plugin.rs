@@ -6,7 +6,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use cni_plugin::{Call, Host, dispatch};
+use cni_plugin::error::CniError;
+use cni_plugin::{Call, Host, dispatch, plan};
+use ipledger_client::types::AllocateRequest;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -162,6 +164,22 @@ impl Plugin {
             stdout: String::from_utf8(stdout).unwrap(),
             stderr: String::from_utf8(stderr).unwrap(),
         }
+    }
+
+    /// What an ADD would ask for, or what it would print.
+    pub(crate) fn plan(&self) -> Result<Option<AllocateRequest>, CniError> {
+        let host = Host {
+            root: self.directory.path().to_owned(),
+            ..Host::this()
+        };
+        plan(Call {
+            arguments: &[],
+            variable: &|name| self.variables.get(name).cloned(),
+            stdin: &mut self.stdin.as_slice(),
+            stdout: &mut Vec::new(),
+            stderr: &mut Vec::new(),
+            host: &host,
+        })
     }
 
     /// Lays a file of the host for [`Plugin::run_inside`].

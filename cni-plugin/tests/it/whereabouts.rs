@@ -248,8 +248,6 @@ fn keys_are_found_in_any_case_and_null_is_absent() {
     let expected = json!({ "range": "10.0.0.0/24", "range_start": "10.0.0.9",
                            "exclude": ["10.0.0.10"] });
     assert_eq!(range(keys), expected);
-    let exact = json!({ "RANGE": "10.9.0.0/24", "range": "10.0.0.0/24" });
-    assert_eq!(range(exact), json!({ "range": "10.0.0.0/24" }));
     let (_, stderr) = ranges(json!({ "range": "10.0.0.0/24", "Gateway": "x" }));
     assert!(
         stderr.contains("Gateway: \"x\" is not an IP address; ignored"),
@@ -360,5 +358,26 @@ fn ranges_that_whereabouts_refuses_are_refused() {
     assert_eq!(
         failure,
         (7, "ipRanges[0].range: \"\" is not a CIDR".to_owned())
+    );
+}
+
+#[test]
+fn of_two_spellings_the_last_counts_and_slips_are_told() {
+    let api = kind_api();
+    let text = r#"{ "cniVersion": "0.3.0", "name": "super-net", "type": "macvlan", "ipam": {
+        "type": "whereabouts", "cluster": "prod", "range": "10.0.0.0/24",
+        "RANGE": "10.9.0.0/24", "rangeStart": "10.9.0.5" } }"#;
+    let answer = Plugin::new("ADD", &api.url()).stdin(text).run();
+    let asked = json!([{ "range": "10.9.0.0/24" }]);
+    assert_eq!(api.bodies("/v1/allocate")[0]["ranges"], asked);
+    let lines: Vec<_> = answer.stderr.lines().collect();
+    assert_eq!(
+        lines,
+        [
+            "ipledger ADD c0ffee net1: warning: ipam.RANGE: \"10.9.0.0/24\" is a second value of \
+             one key, which stands before as \"range\"; the last one counts",
+            "ipledger ADD c0ffee net1: warning: rangeStart: \"10.9.0.5\" is the value of an unknown \
+             key; did you mean \"range_start\"? It is ignored",
+        ]
     );
 }

@@ -2,7 +2,7 @@ use std::fmt::Write as _;
 
 use super::choose::{self, Choice, Chooser};
 use super::resolve::{Place, resolve};
-use super::{Change, Draft, HoldChange, NewEvent, Verdict, cluster, gate, repeat};
+use super::{Change, Draft, HoldChange, NewEvent, Verdict, cluster, first_call, gate, repeat};
 use crate::answer::{Allocated, AllocatedAddress, Answer};
 use crate::command::Allocate;
 use crate::event::encoding::{Key, fingerprint_of, hex};
@@ -21,6 +21,7 @@ fn try_decide(state: &State, request: &Allocate, now_us: i64) -> Result<Verdict,
     let fixed = choose::assign_fixed(request).map_err(refused)?;
     let cluster = &request.attachment.cluster;
     cluster::check(state, cluster, request.cluster_uid.as_deref()).map_err(refused)?;
+    first_call(state, request.boot())?;
     let key = request.attachment.key();
     let content = content_of(request);
     repeat::check(state, request, (key, content), &fixed)?;
@@ -89,8 +90,9 @@ fn overtaken(
     let Some(tombstone) = state.order.tombstone(key, now_us) else {
         return Ok(());
     };
-    let deleted = tombstone.token.map(|token| state.order.stamp(&token));
-    if matches!((stamp, deleted), (Some(add), Some(del)) if add > del) {
+    if matches!((request.token, tombstone.token),
+        (Some(add), Some(del)) if state.order.is_later(&add, &del))
+    {
         return Ok(());
     }
     refused(Refusal::Deleted {

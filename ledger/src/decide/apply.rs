@@ -25,11 +25,7 @@ pub fn apply(state: &mut State, events: &[NewEvent], now_us: i64) -> Vec<u64> {
 /// `State::roll_back`.
 pub fn apply_calls(state: &mut State, calls: &[LaterCall]) {
     for call in calls {
-        let boot = state.see_boot(call.token.boot_id);
-        let stamp = Stamp {
-            boot,
-            boottime_ns: call.token.boottime_ns,
-        };
+        let stamp = state.order.see(&call.token);
         state.set_stamp(call.space, call.ip, call.step, Some(stamp));
     }
 }
@@ -90,7 +86,7 @@ fn apply_hold(
     at_us: i64,
 ) {
     let pool = state.record_window(event.space, &hold.window);
-    let boot = hold.token.map(|token| state.see_boot(token.boot_id));
+    let boot = hold.token.map(|token| state.order.see(&token).boot);
     let slot = state.put(Record {
         number: address::to_number(ip),
         attachment: hold.attachment,
@@ -196,11 +192,7 @@ fn remember(state: &mut State, released: &Payload, ended: Option<Ended>, at_us: 
 }
 
 fn stamp_of(state: &mut State, payload: &Payload) -> Option<Stamp> {
-    let token = payload.token?;
-    Some(Stamp {
-        boot: state.see_boot(token.boot_id),
-        boottime_ns: token.boottime_ns,
-    })
+    Some(state.order.see(&payload.token?))
 }
 
 /// The payload of a stored event, if this version can read it.

@@ -1,4 +1,4 @@
-use super::{Burial, Change, Draft, NewEvent, Verdict, cluster};
+use super::{Burial, Change, Draft, NewEvent, Verdict, cluster, first_call};
 use crate::answer::{Answer, Released};
 use crate::command::Release;
 use crate::event::{Kind, Payload};
@@ -9,6 +9,9 @@ pub(super) fn decide(state: &State, request: &Release) -> Verdict {
     let cluster = &request.attachment.cluster;
     if let Err(refusal) = cluster::check(state, cluster, request.cluster_uid.as_deref()) {
         return Verdict::Refuse(refusal, Vec::new());
+    }
+    if let Err(verdict) = first_call(state, request.boot()) {
+        return verdict;
     }
     let key = request.attachment.key();
     let held = held(state, request);

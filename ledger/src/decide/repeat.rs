@@ -139,7 +139,6 @@ fn later_calls(state: &State, request: &Allocate, held: &[Record]) -> Vec<LaterC
         return Vec::new();
     };
     let stamp = state.order.stamp(&token);
-    let owner = request.owner.as_ref();
     held.iter()
         .filter(|record| record.stamp().is_none_or(|last| last < stamp))
         .map(|record| LaterCall {
@@ -147,10 +146,6 @@ fn later_calls(state: &State, request: &Allocate, held: &[Record]) -> Vec<LaterC
             ip: record.ip(),
             step: record.step,
             token,
-            cluster: request.attachment.cluster.clone(),
-            node: owner
-                .and_then(|owner| owner.node.clone())
-                .unwrap_or_default(),
         })
         .collect()
 }

@@ -13,7 +13,7 @@ pub struct BootIndex(pub NonZeroU32);
 /// An order token that can be compared: the boot first seen later is the later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Stamp {
-    /// The boot, or the one after all known boots if it was never seen.
+    /// The boot; in a dry run the one after all known boots if it was never seen.
     pub boot: BootIndex,
     /// Time since boot, in nanoseconds.
     pub boottime_ns: u64,
@@ -22,8 +22,7 @@ pub struct Stamp {
 /// An attachment whose DEL found nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tombstone {
-    /// Order of the DEL, if it had one. Not a stamp: its boot may never have been seen, and a boot
-    /// that is seen meanwhile must not take its place.
+    /// Order of the DEL, if it had one.
     pub token: Option<OrderToken>,
     /// Until when it counts, in microseconds.
     pub expires_us: i64,
@@ -34,12 +33,6 @@ pub struct Tombstone {
 const RECENT_US: i64 = 300_000_000;
 /// And how many releases at most, so that a storm of them cannot fill the memory.
 const RECENT_MAX: usize = 131_072;
-
-#[derive(Debug)]
-struct Boot {
-    index: BootIndex,
-    persisted: bool,
-}
 
 /// The last applied call, and when it was applied, in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,8 +46,9 @@ pub(super) struct LastCall {
 pub struct Order {
     /// By boot id alone: the kernel draws it anew at every start, and a caller that does not know
     /// its node's name is still a caller of that boot.
-    boots: HashMap<Uuid, Boot>,
-    last_boot: u32,
+    boots: HashMap<Uuid, BootIndex>,
+    /// The last boot that was read of the database, and its number there.
+    last_recorded: Option<(i32, Uuid)>,
     recent: HashMap<Key, LastCall>,
     /// Every `remember`, by its time: which of them may be forgotten.
     recent_queue: VecDeque<(i64, Key)>,
@@ -64,25 +58,18 @@ pub struct Order {
 }
 
 impl Order {
-    /// Learn of a boot, in the order of first sight.
-    pub fn add_boot(&mut self, boot_id: Uuid, persisted: bool) -> BootIndex {
+    /// Learn of a boot that the database has under this number, in their order there. For good: a
+    /// boot that was seen is not unseen.
+    pub fn add_boot(&mut self, number: i32, boot_id: Uuid) {
         let next = self.next_boot();
-        let boot = self.boots.entry(boot_id).or_insert(Boot {
-            index: next,
-            persisted: false,
-        });
-        boot.persisted |= persisted;
-        self.last_boot = self.last_boot.max(boot.index.0.get());
-        boot.index
+        self.boots.entry(boot_id).or_insert(next);
+        self.last_recorded = Some((number, boot_id));
     }
 
-    /// Take a boot back. Its place is given to another only if it was the last.
-    pub(super) fn remove_boot(&mut self, boot_id: Uuid) {
-        if let Some(boot) = self.boots.remove(&boot_id)
-            && boot.index.0.get() == self.last_boot
-        {
-            self.last_boot -= 1;
-        }
+    /// The last boot that was read of the database, and its number there.
+    #[must_use]
+    pub fn last_recorded_boot(&self) -> Option<(i32, Uuid)> {
+        self.last_recorded
     }
 
     /// Whether memory knows this boot.
@@ -91,24 +78,40 @@ impl Order {
         self.boots.contains_key(&boot_id)
     }
 
-    /// Whether the database knows this boot.
-    #[must_use]
-    pub fn is_boot_persisted(&self, boot_id: Uuid) -> bool {
-        self.boots.get(&boot_id).is_some_and(|boot| boot.persisted)
+    /// The token of an applied call. Its boot was recorded before it was decided; where that is not
+    /// so (events that are played without the table of boots), it is first seen now.
+    pub fn see(&mut self, token: &OrderToken) -> Stamp {
+        let next = self.next_boot();
+        Stamp {
+            boot: *self.boots.entry(token.boot_id).or_insert(next),
+            boottime_ns: token.boottime_ns,
+        }
     }
 
     /// A token as something that can be compared.
     #[must_use]
     pub fn stamp(&self, token: &OrderToken) -> Stamp {
-        let known = self.boots.get(&token.boot_id);
+        let known = self.boots.get(&token.boot_id).copied();
         Stamp {
-            boot: known.map_or_else(|| self.next_boot(), |boot| boot.index),
+            boot: known.unwrap_or_else(|| self.next_boot()),
             boottime_ns: token.boottime_ns,
         }
     }
 
+    /// Whether a call is provably later than another: both boots were seen, or it is the same one.
+    #[must_use]
+    pub fn is_later(&self, token: &OrderToken, than: &OrderToken) -> bool {
+        let same = token.boot_id == than.boot_id;
+        let both = [token, than].map(|token| self.is_boot_known(token.boot_id));
+        match same {
+            true => token.boottime_ns > than.boottime_ns,
+            false => both == [true, true] && self.stamp(token) > self.stamp(than),
+        }
+    }
+
     fn next_boot(&self) -> BootIndex {
-        let next = self.last_boot.checked_add(1).and_then(NonZeroU32::new);
+        let next = u32::try_from(self.boots.len() + 1).ok();
+        let next = next.and_then(NonZeroU32::new);
         BootIndex(next.expect("fewer than 2^32 boots were seen"))
     }
 
@@ -229,6 +232,31 @@ mod tests {
             token: None,
             expires_us,
         }
+    }
+
+    fn at(boot: u128, boottime_ns: u64) -> OrderToken {
+        OrderToken {
+            boot_id: Uuid::from_u128(boot),
+            boottime_ns,
+        }
+    }
+
+    #[test]
+    fn a_call_is_later_only_if_that_can_be_proved() {
+        let mut order = Order::default();
+        for (number, boot) in [(3, 7), (5, 2)] {
+            order.add_boot(number, Uuid::from_u128(boot));
+        }
+        // Read again after a reconnection: each keeps its place.
+        order.add_boot(3, Uuid::from_u128(7));
+        assert!(order.is_later(&at(2, 1), &at(7, 9)));
+        assert!(!order.is_later(&at(7, 9), &at(2, 1)));
+        assert!(order.is_later(&at(2, 2), &at(2, 1)));
+        assert!(!order.is_later(&at(2, 1), &at(2, 1)));
+        // Of a boot that nobody recorded nothing is known but its own order.
+        assert!(order.is_later(&at(9, 2), &at(9, 1)));
+        assert!(!order.is_later(&at(9, 9), &at(7, 1)));
+        assert!(!order.is_later(&at(7, 1), &at(9, 9)));
     }
 
     #[test]

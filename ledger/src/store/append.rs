@@ -7,7 +7,6 @@ use std::net::IpAddr;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
-use uuid::Uuid;
 
 use self::rows::{FreedAddress, HeldAddress, NewEventRow};
 use super::connection::Connection;
@@ -150,14 +149,6 @@ impl Append {
             })
         });
         self.note("keeps", notes.collect());
-    }
-
-    /// Boots that the database does not know yet: (cluster, node, boot id).
-    pub(super) fn add_boots(&mut self, boots: &[(String, String, Uuid)]) {
-        let notes = boots.iter().map(|(cluster, node, boot_id)| {
-            json!({"cluster": cluster, "node": node, "boot_id": boot_id})
-        });
-        self.note("boots", notes.collect());
     }
 
     /// Clusters bound by the batch's events: (name, UID).

@@ -1,5 +1,6 @@
 //! One batch: decide all, append once, answer each.
 
+mod boots;
 mod ended;
 mod finish;
 mod land;
@@ -15,7 +16,6 @@ use std::time::Instant;
 use super::append::{Append, Appended};
 use super::connection::{Connection, classify, describe, is_lost};
 use super::lane::{Flights, Lane, Pending};
-use super::load;
 use crate::answer::Answer;
 use crate::decide::{
     Burial, Draft, LaterCall, NewEvent, OpenSpace, Repeat, Verdict, apply, apply_calls, decide,
@@ -23,7 +23,6 @@ use crate::decide::{
 use crate::error::Error;
 use crate::state::{SpaceIndex, Stamp};
 use owed::Owed;
-use uuid::Uuid;
 
 /// What was decided for one request of a batch, while the call is on its way.
 enum Decided {
@@ -68,6 +67,8 @@ enum Prepared {
     Ready(Box<Flight>),
     /// Spaces must exist first.
     NeedsSpaces(Vec<Pending>, Vec<OpenSpace>),
+    /// Boots must be recorded first.
+    NeedsBoots(Vec<Pending>),
 }
 
 /// What became of an attempt.
@@ -101,14 +102,10 @@ impl Lane {
         }
         #[expect(clippy::cast_precision_loss, reason = "a batch is small")]
         self.metrics.batch_requests.observe(batch.len() as f64);
-        if self.has_unknown_boot(&batch) {
-            self.land_all(flights).await;
-        }
         let Some(connection) = self.open_connection() else {
             self.land_all(flights).await;
             return self.serve(batch, None).await;
         };
-        self.learn_boots(&batch, &connection).await;
         match self.prepare(batch) {
             Prepared::Ready(mut flight) => {
                 if let Err(error) = self.name_ended(&connection, &mut flight).await {
@@ -121,38 +118,11 @@ impl Lane {
                 let append = self.compose(&flight);
                 flights.push_back(Box::pin(fly(connection, *flight, append)));
             }
-            Prepared::NeedsSpaces(batch, _) => {
+            Prepared::NeedsSpaces(batch, _) | Prepared::NeedsBoots(batch) => {
                 self.land_all(flights).await;
                 self.serve(batch, None).await;
             }
         }
-    }
-
-    fn has_unknown_boot(&self, batch: &[Pending]) -> bool {
-        self.unknown_boots(batch).next().is_some()
-    }
-
-    fn unknown_boots<'a>(&'a self, batch: &'a [Pending]) -> impl Iterator<Item = Uuid> + 'a {
-        let tokens = batch.iter().filter_map(|pending| pending.command.token());
-        tokens.map(|token| token.boot_id).filter(|boot_id| {
-            !self.state.order.is_boot_known(*boot_id) && !self.sought_boots.contains(boot_id)
-        })
-    }
-
-    /// A boot that memory does not know may be known to the database, before or after others of
-    /// its node. Rare: once per boot and replica, and at most once a second for one that nobody
-    /// knows. Only while no change waits.
-    async fn learn_boots(&mut self, batch: &[Pending], connection: &Connection) {
-        if !self.has_unknown_boot(batch) {
-            return;
-        }
-        if let Err(error) = load::boots(&connection.client, &mut self.state.order).await {
-            // The call that follows meets the same trouble and deals with it.
-            tracing::warn!(error = %error, "the lane cannot read the boots");
-            return;
-        }
-        let nowhere: Vec<Uuid> = self.unknown_boots(batch).collect();
-        self.sought_boots.extend(nowhere);
     }
 
     /// The connection, unless it is known to be gone: what is never sent is never unknown.
@@ -210,6 +180,10 @@ impl Lane {
                 Verdict::Open(open) => {
                     self.state.roll_back_to(base);
                     return Prepared::NeedsSpaces(batch, open);
+                }
+                Verdict::See(_) => {
+                    self.state.roll_back_to(base);
+                    return Prepared::NeedsBoots(batch);
                 }
             }
         }

@@ -1,23 +1,20 @@
 //! Repeated ADDs that move an order token: no events, but every replica must heed them.
 
-use std::collections::BTreeSet;
 use std::net::IpAddr;
 
-use serde_json::json;
 use tokio_postgres::Client;
 use uuid::Uuid;
 
 use super::append::{to_i32, to_i64, to_u64};
+use super::boots;
 use super::connection::classify;
-use super::load;
 use crate::decide::LaterCall;
 use crate::error::Error;
 use crate::model::OrderToken;
 use crate::state::{SpaceIndex, Stamp, State};
 
-/// See `migrations/0008_calls.sql`.
-const NOTE_SQL: &str = "call ipledger.note_calls_and_commit($1, $2, $3, $4, $5, \
-    $6::text::jsonb, null)";
+/// See `migrations/0008_calls.sql`. Boots are noted before a call is decided.
+const NOTE_SQL: &str = "call ipledger.note_calls_and_commit($1, $2, $3, $4, $5, '[]'::jsonb, null)";
 
 /// Repeats as columns, one entry per hold.
 #[derive(Debug, Default)]
@@ -27,8 +24,6 @@ pub(super) struct Calls {
     step: Vec<i32>,
     boot_id: Vec<Uuid>,
     boottime_ns: Vec<i64>,
-    /// Every replica in the same order: these rows may be in another's call as well.
-    boots: BTreeSet<(String, String, Uuid)>,
 }
 
 impl Calls {
@@ -38,25 +33,14 @@ impl Calls {
         self.step.push(to_i32(call.step));
         self.boot_id.push(call.token.boot_id);
         self.boottime_ns.push(to_i64(call.token.boottime_ns));
-        let boot = (call.cluster.clone(), call.node.clone(), call.token.boot_id);
-        self.boots.insert(boot);
-    }
-
-    /// Boots that the database knows when these are noted.
-    pub(super) fn boots(&self) -> impl Iterator<Item = Uuid> {
-        self.boots.iter().map(|(_, _, boot_id)| *boot_id)
     }
 
     /// One round trip. False if one of the holds is not the current one any more.
     pub(super) async fn send(&self, client: &Client) -> Result<bool, tokio_postgres::Error> {
-        let boots = self.boots.iter().map(|(cluster, node, boot_id)| {
-            json!({"cluster": cluster, "node": node, "boot_id": boot_id})
-        });
-        let boots = boots.collect::<serde_json::Value>().to_string();
         let (space, ip, step) = (&self.space, &self.ip, &self.step);
         let (boot_id, boottime_ns) = (&self.boot_id, &self.boottime_ns);
         let row = client
-            .query_one(NOTE_SQL, &[space, ip, step, boot_id, boottime_ns, &boots])
+            .query_one(NOTE_SQL, &[space, ip, step, boot_id, boottime_ns])
             .await?;
         Ok(row.get(0))
     }
@@ -89,7 +73,7 @@ pub(super) async fn follow(
             boottime_ns: to_u64(row.get(3)),
         };
         if !state.order.is_boot_known(token.boot_id) {
-            load::boots(client, &mut state.order).await?;
+            boots::read(client, &mut state.order).await?;
         }
         take_in(state, space, row.get(0), allocated_seq, &token);
         state.spaces.set_calls(space, to_u64(row.get(4)));

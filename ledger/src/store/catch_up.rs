@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use tokio_postgres::Client;
 
 use super::append::{to_hash, to_i64, to_u32, to_u64};
+use super::boots;
 use super::calls;
 use super::connection::classify;
 use super::load;
@@ -65,7 +66,7 @@ pub(super) async fn catch_up(client: &Client, state: &mut State) -> Result<Follo
     Ok(Followed::Yes)
 }
 
-/// Whether the database still has the spaces and the events that memory was built from: after a
+/// Whether the database still has the boots, the spaces and the events that memory was built from: after a
 /// new connection this may be another server.
 pub(super) async fn anchors_stand(client: &Client, state: &State) -> Result<bool, Error> {
     let rows = client
@@ -73,6 +74,9 @@ pub(super) async fn anchors_stand(client: &Client, state: &State) -> Result<bool
         .await
         .map_err(|e| classify(&e))?;
     let names: HashMap<i32, &str> = rows.iter().map(|row| (row.get(0), row.get(1))).collect();
+    if !boots::stand(client, &state.order).await? {
+        return Ok(false);
+    }
     for (_, space) in state.spaces.iter() {
         // A space without events has no anchor, and its key may be another space's by now.
         if names.get(&space.id) != Some(&space.name.as_str()) {
@@ -153,7 +157,7 @@ async fn follow(
             // Another space may have shown an earlier boot of the same node first.
             let boot = payload.token.map(|token| token.boot_id);
             if boot.is_some_and(|boot_id| !state.order.is_boot_known(boot_id)) {
-                load::boots(client, &mut state.order).await?;
+                boots::read(client, &mut state.order).await?;
             }
             apply_recorded(state, space, seq, row.get(4), target, payload).map_err(inconsistent)?;
             state.spaces.set_anchor(space, seq, to_hash(row.get(3)));

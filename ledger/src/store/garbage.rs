@@ -15,7 +15,7 @@ use super::ledger::Ledger;
 use crate::answer::Answer;
 use crate::command::{Command, Count, ReleaseHold, SpaceSelector};
 use crate::error::Error;
-use crate::model::{OrderToken, Provenance};
+use crate::model::{Boot, OrderToken, Provenance};
 use crate::refusal::Refusal;
 
 /// Releases on their way at a time: enough to share commits, few enough to leave room for others.
@@ -100,6 +100,14 @@ impl Ledger {
         self.check_identity(&list.cluster, list.cluster_uid.as_deref())
             .await?;
         let end = Instant::now() + wait;
+        // The first that is heard of a boot may be a list.
+        let boot = Boot {
+            cluster: list.cluster.clone(),
+            node: list.node.clone(),
+            boot_id: list.token.boot_id,
+        };
+        let see = Command::SeeBoot(Box::new(boot));
+        self.enqueue(see, None, wait).await?;
         let mut plan = plan(&list, self.candidates(&list).await?);
         plan.cleared.extend(self.ended_suspects().await?);
         let mut result = GarbageResult {

@@ -4,7 +4,6 @@
 //! that the first will leave. If the first fails, the second finds other heads, changes nothing,
 //! and both are decided again.
 
-use std::collections::HashSet;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -14,7 +13,6 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesOrdered;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
-use uuid::Uuid;
 
 use super::batch::Landing;
 use super::catch_up::{Followed, anchors_stand, catch_up};
@@ -88,9 +86,6 @@ pub(super) struct Lane {
     /// When another writer was last first.
     pub(super) contended_at: Option<Instant>,
     looked_around_at: Instant,
-    /// Boots that the database did not know either when it was last asked: a node whose calls
-    /// find nothing makes nobody know it. Forgotten with the next look at the ledger.
-    pub(super) sought_boots: HashSet<Uuid>,
     pub(super) metrics: Metrics,
     pub(super) batch_max: usize,
 }
@@ -112,7 +107,6 @@ impl Lane {
             unconfirmed: false,
             contended_at: None,
             looked_around_at: Instant::now(),
-            sought_boots: HashSet::new(),
             metrics,
             batch_max,
         };
@@ -178,7 +172,6 @@ impl Lane {
     /// A connection, and memory at the heads that it shows. Only while no change waits.
     pub(super) async fn refresh(&mut self) -> Result<(), Error> {
         debug_assert_eq!(self.state.pending_changes(), 0, "no batch is on its way");
-        self.sought_boots.clear();
         let kept = self
             .connection
             .take()

@@ -12,6 +12,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::guard;
 use super::lane::{Lane, Pending, Progress};
 use super::metrics::Metrics;
+use super::subjects;
 use super::wake::{self, Waker};
 use super::watch::Watch;
 use crate::answer::{Answer, Imported};
@@ -102,6 +103,7 @@ impl Ledger {
         let watch = Arc::new(Watch::default());
         let (waker, writer) = wake::channel(reads.clone(), Arc::clone(&watch), metrics.clone());
         tokio::spawn(writer.run(beside.clone()));
+        tokio::spawn(subjects::run(reads.clone(), beside.clone()));
         tokio::spawn(Arc::clone(&watch).look(reads.clone(), beside.clone()));
         Ok(Ledger {
             reads,
@@ -237,6 +239,8 @@ fn read_options(config: &StoreConfig) -> Result<PgConnectOptions, Error> {
         .map_err(|error: sqlx::Error| Error::Guard(format!("database url: {error}")))?;
     Ok(options.options([
         ("statement_timeout", "10s"),
+        // Compiling a statement takes longer than any page may.
+        ("jit", "off"),
         ("default_transaction_read_only", "on"),
     ]))
 }

@@ -9,6 +9,7 @@ use ipnet::IpNet;
 use tokio_postgres::{Client, Row};
 
 use super::append::{to_hash, to_u32, to_u64};
+use super::boots;
 use super::calls::last_token;
 use super::connection::classify;
 use crate::decide::{apply_gate, parse_window, recorded_payload};
@@ -38,7 +39,7 @@ async fn load_all(client: &Client) -> Result<State, Error> {
     spaces(client, &mut state.spaces).await?;
     heads(client, &mut state).await?;
     windows(client, &mut state).await?;
-    boots(client, &mut state.order).await?;
+    boots::read(client, &mut state.order).await?;
     tombstones(client, &mut state.order).await?;
     addresses(client, &mut state).await?;
     keeps(client, &mut state).await?;
@@ -147,18 +148,6 @@ async fn windows(client: &Client, state: &mut State) -> Result<(), Error> {
     Ok(())
 }
 
-/// Boots in the order of their first sight. Safe to call again: what is known keeps its place.
-pub(super) async fn boots(client: &Client, order: &mut Order) -> Result<(), Error> {
-    let rows = client
-        .query("select boot_id from ipledger.boots order by id", &[])
-        .await
-        .map_err(|e| classify(&e))?;
-    for row in rows {
-        order.add_boot(row.get(0), true);
-    }
-    Ok(())
-}
-
 /// All tombstones that still count.
 pub(super) async fn tombstones(client: &Client, order: &mut Order) -> Result<(), Error> {
     let rows = client
@@ -254,7 +243,7 @@ fn record(state: &mut State, row: &Row, now_us: i64) -> Result<Record, Error> {
     };
     let (called, allocated) = ((row.get(14), row.get(15)), (row.get(10), row.get(11)));
     let token = last_token(called, allocated);
-    let boot = token.map(|token| state.order.add_boot(token.boot_id, true));
+    let boot = token.map(|token| state.order.see(&token).boot);
     Ok(Record {
         number: address::to_number(ip),
         attachment: to_key(row.get(7)),

@@ -2,9 +2,12 @@
 
 mod changes;
 mod clusters;
+mod difference;
 mod events;
 mod explain;
+mod history;
 mod holds;
+mod moment;
 mod reservations;
 pub(super) mod rows;
 mod spaces;
@@ -12,7 +15,9 @@ mod wakeups;
 
 pub use changes::Changes;
 pub use clusters::ClusterRow;
+pub use difference::{AddressChange, DifferencePage, DifferenceQuery, Moment};
 pub use events::{Event, EventQuery};
+pub use history::{HistoryPlace, HistoryQuery, Subject};
 pub use holds::{Hold, HoldPage, HoldQuery};
 pub use reservations::{Reservation, ReservationQuery};
 pub use spaces::SpaceRow;

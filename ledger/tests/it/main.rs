@@ -4,6 +4,7 @@ mod clusters;
 mod encoding;
 mod faults;
 mod guard;
+mod history;
 mod model;
 mod outcomes;
 mod owners;

@@ -6,6 +6,7 @@ mod clusters;
 mod cooldown;
 mod ended;
 mod exhausted;
+mod first_seen;
 mod fixed;
 mod garbage;
 mod imported;

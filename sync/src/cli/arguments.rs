@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::cron::period;
 use super::duration::{NodeTimeout, duration, seconds};
 use super::projection::ProjectionArguments;
 use super::takeover::{CutOverArguments, ImportWhereabouts};
@@ -83,9 +84,11 @@ pub(super) struct Run {
     /// How long at most from one pass to the next.
     ///
     /// Together with the grace and some heartbeats it bounds the time in which the address of a
-    /// pod is free again whose DEL was lost: under two minutes with the usual values.
+    /// pod is free again whose DEL was lost: under two minutes with the usual values. A cron
+    /// expression of five fields (whereabouts' reconciler_cron_expression) stands for the shortest
+    /// time between two of its moments.
     #[arg(long, env = "IPLEDGER_PERIOD", value_name = "DURATION", default_value = "30s",
-          value_parser = duration)]
+          value_parser = period)]
     pub(super) period: Duration,
     /// How long events are gathered before a pass is made for them.
     #[arg(long, env = "IPLEDGER_SETTLE", value_name = "DURATION", default_value = "500ms",

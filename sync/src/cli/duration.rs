@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::SignedDuration;
 
 /// The longest that makes sense for anything here: a week.
-const LONGEST: Duration = Duration::from_secs(7 * 24 * 3600);
+pub(super) const LONGEST: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// A length of time above zero.
 pub(super) fn duration(text: &str) -> Result<Duration, String> {

@@ -7,8 +7,9 @@ use super::judge::{Judgement, judge};
 use super::read::{Node, PodRead, Read};
 use super::settings::Settings;
 
-/// Version of the rules that this code applies.
-pub const RULES: u32 = 1;
+/// Version of the rules that this code applies, and of the form of [`Evidence`]. It rises with
+/// either; docs/freeing.md says what each version means.
+pub const RULES: u32 = 2;
 
 /// All that a pass knows about one hold.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

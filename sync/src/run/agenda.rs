@@ -106,6 +106,7 @@ impl Agenda {
     pub(super) fn passed_all(&mut self, outlook: Option<Outlook>, times: Times<'_>) {
         self.event = None;
         self.due = None;
+        self.second_look = None;
         let pause = outlook.map_or(RETRY.min(self.period), |_| self.period);
         self.next_period = times.ended + pause;
         self.passed(outlook, times);
@@ -118,7 +119,7 @@ impl Agenda {
         self.rested = now + (took * REST_FACTOR).min(self.period);
         self.wakeups_from = now + (took * WAKEUP_REST_FACTOR).min(LONGEST_WAKEUP_REST);
         let outlook = outlook.unwrap_or_default();
-        self.second_look = outlook.second_look.then_some(now);
+        self.second_look = self.second_look.or(outlook.second_look.then_some(now));
         let due = outlook.due.map(|due| {
             let left = due.duration_since(times.clock.now());
             now + LEAST_PAUSE + Duration::try_from(left).unwrap_or(Duration::ZERO)

@@ -143,6 +143,10 @@ impl Session {
         beat: Option<Instant>,
     ) -> Next {
         let (at, why) = agenda.next();
+        if why == Why::SecondLook {
+            // A timer that is due rings a moment late: a heartbeat would be first.
+            return Next::Pass(why);
+        }
         let mut waiting = Vec::new();
         tokio::select! {
             biased;

@@ -208,7 +208,7 @@ fn evidence_can_be_judged_from_its_json() {
         shown,
         [
             "4",
-            "1",
+            "2",
             r#""k""#,
             r#"{"not_found":"1970-01-01T00:03:20Z"}"#
         ]

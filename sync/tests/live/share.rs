@@ -25,5 +25,8 @@ async fn fifty_of_fifty_pods_that_are_gone_go_after_the_second_look() {
         first.is_some_and(|first| first.pass != release.evidence.observation.pass)
     });
     assert!(looked_twice.count() > 0);
+    // Made for that, not by the way of a pass that heartbeats or the period brought.
+    let second = "ipledger_sync_passes_total{why=\"second_look\",outcome=\"judged\"}";
+    assert!(syncer.metric(second) > 0);
     syncer.stop().await.unwrap();
 }

@@ -63,6 +63,10 @@ pub(crate) struct Book {
     stored: Vec<Stored>,
     spaces: Vec<OpenSpace>,
     tombstones: BTreeMap<Key, Tombstone>,
+    /// In the order of their first calls.
+    boots: Vec<Uuid>,
+    /// As it should not be: a boot is noted with its first event only.
+    pub(crate) notes_boots_with_events: bool,
     pub(crate) holds: BTreeMap<Place, Held>,
     /// How far the database's clock is ahead, in milliseconds.
     pub(crate) clock_ahead: i64,
@@ -73,6 +77,16 @@ pub(crate) struct Book {
 impl Book {
     /// Decides a command and appends what comes of it; tells which addresses changed.
     pub(crate) fn execute(&mut self, command: &Command, now: i64) -> (Said, Vec<Place>) {
+        let known = self.boots.len();
+        let (said, touched) = self.decide(command, now);
+        if self.notes_boots_with_events && touched.is_empty() && self.boots.len() > known {
+            self.boots.truncate(known);
+            self.restart();
+        }
+        (said, touched)
+    }
+
+    fn decide(&mut self, command: &Command, now: i64) -> (Said, Vec<Place>) {
         let now_us = microseconds(now, self.clock_ahead);
         loop {
             self.state.wake(now_us);
@@ -88,6 +102,10 @@ impl Book {
                 Verdict::Open(spaces) => {
                     assert!(!spaces.is_empty(), "memory is never behind");
                     spaces.into_iter().for_each(|space| self.open(space));
+                }
+                Verdict::See(boot) => {
+                    self.boots.push(boot.boot_id);
+                    add_boots(&mut self.state, &self.boots);
                 }
                 Verdict::Bury(burial) => {
                     let tombstone = Tombstone {
@@ -181,6 +199,7 @@ impl Book {
         for (index, space) in self.spaces.iter().enumerate() {
             add_space(&mut state, index, space);
         }
+        add_boots(&mut state, &self.boots);
         for event in &self.stored {
             let payload = event.payload.clone();
             let (space, seq, at_us) = (event.space, event.seq, event.at_us);
@@ -197,10 +216,6 @@ impl Book {
         record.is_none_or(|record| record.class == Class::Free)
     }
 
-    pub(crate) fn knows_boot(&self, boot: Uuid) -> bool {
-        self.state.order.is_boot_known(boot)
-    }
-
     pub(crate) fn bound_uid(&self, cluster: &str) -> Option<&str> {
         self.state.spaces.bound_uid(cluster)
     }
@@ -211,6 +226,13 @@ impl Book {
 
     pub(crate) fn find_space(&self, name: &str) -> Option<SpaceIndex> {
         self.state.spaces.find(name)
+    }
+}
+
+/// What is known keeps its place.
+fn add_boots(state: &mut State, boots: &[Uuid]) {
+    for (number, &boot_id) in (1..).zip(boots) {
+        state.order.add_boot(number, boot_id);
     }
 }
 

@@ -272,6 +272,10 @@ pub(crate) static MUTANTS: &[Variant] = &[
         ..Variant::wrong("has no order tokens", by_evidence)
     },
     Variant {
+        notes_boots_with_events: true,
+        ..Variant::wrong("notes boots with applied events only", by_evidence)
+    },
+    Variant {
         fails: Fails::Stuck,
         ..Variant::wrong("remembers nothing", |view| Decision {
             absences: BTreeMap::new(),

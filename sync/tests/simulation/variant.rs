@@ -49,6 +49,7 @@ pub(crate) struct Variant {
     pub(crate) decide: fn(&View) -> Decision,
     pub(crate) checks_identity: bool,
     pub(crate) sends_tokens: bool,
+    pub(crate) notes_boots_with_events: bool,
     pub(crate) fails: Fails,
 }
 
@@ -59,6 +60,7 @@ impl Variant {
             decide,
             checks_identity: true,
             sends_tokens: true,
+            notes_boots_with_events: false,
             fails: Fails::Living,
         }
     }

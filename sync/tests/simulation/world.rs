@@ -10,8 +10,8 @@
 //! - Between passes, Leases are read of the right cluster, as every pass makes sure for itself.
 //! - A runtime that passes no UID runs no static pods on that network, and one pod of a name at a
 //!   time.
-//! - No call is held up until the next boot of its node has spoken, if the ledger has applied
-//!   nothing of its own boot.
+//! - What a boot says first is not held up until the next boot of its node has spoken: nobody could
+//!   tell which is the later. It is enough that one call arrives, whatever it comes to.
 
 mod build;
 mod chaos;
@@ -22,7 +22,7 @@ mod plugin;
 mod power;
 mod truth;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ledger::model::{Actor, Provenance};
 use ledger::{Command, Refusal};
@@ -104,6 +104,8 @@ pub(crate) struct World {
     pub(crate) sandboxes: Vec<Sandbox>,
     pub(crate) calls: Vec<Call>,
     pub(crate) living: BTreeMap<Place, usize>,
+    /// Boots that the ledger has heard of: machine, and when it was booted.
+    pub(crate) heard: BTreeSet<(usize, i64)>,
     pub(crate) healing: bool,
     /// Until when something may be wrong after faults have stopped.
     pub(crate) patience: i64,

@@ -3,12 +3,13 @@
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use hdrhistogram::Histogram;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::net::{TcpStream, UnixStream};
 
 use super::Figures;
 
@@ -30,11 +31,20 @@ pub struct Layout {
     pub spaces: u32,
 }
 
+/// Where a server listens.
+#[derive(Debug, Clone)]
+pub enum Endpoint {
+    /// Its unix socket: pgbench speaks to PostgreSQL over one as well.
+    Unix(PathBuf),
+    /// Loopback TCP.
+    Tcp(SocketAddr),
+}
+
 /// One measurement.
 #[derive(Debug, Clone)]
 pub struct Load {
     /// The servers; clients are spread over them.
-    pub servers: Vec<SocketAddr>,
+    pub servers: Vec<Endpoint>,
     /// How many clients.
     pub clients: u32,
     /// What they do.
@@ -55,10 +65,10 @@ pub async fn run(load: &Load) -> Result<Figures> {
     let run = run_id();
     let mut tasks = Vec::new();
     for client in 0..load.clients {
-        let server = load.servers[client as usize % load.servers.len()];
+        let server = load.servers[client as usize % load.servers.len()].clone();
         let (load, run) = (load.clone(), run.clone());
         tasks.push(tokio::spawn(async move {
-            let connection = Connection::open(server).await?;
+            let connection = Connection::open(&server).await?;
             serve_one(connection, &load, &run, client, warm, end).await
         }));
     }
@@ -149,16 +159,25 @@ fn release_body(body: &mut String, run: &str, client: u32, number: u64) {
     body.push('}');
 }
 
+trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
+
 struct Connection {
-    stream: TcpStream,
+    stream: Box<dyn Stream>,
     request: Vec<u8>,
     answer: Vec<u8>,
 }
 
 impl Connection {
-    async fn open(server: SocketAddr) -> Result<Connection> {
-        let stream = TcpStream::connect(server).await?;
-        stream.set_nodelay(true)?;
+    async fn open(server: &Endpoint) -> Result<Connection> {
+        let stream: Box<dyn Stream> = match server {
+            Endpoint::Unix(path) => Box::new(UnixStream::connect(path).await?),
+            Endpoint::Tcp(address) => {
+                let stream = TcpStream::connect(address).await?;
+                stream.set_nodelay(true)?;
+                Box::new(stream)
+            }
+        };
         Ok(Connection {
             stream,
             request: Vec::with_capacity(2048),

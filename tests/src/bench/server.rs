@@ -8,6 +8,8 @@ use anyhow::{Context, Result, ensure};
 use embedded_postgres::Cluster;
 use ipledger_client::blocking::{ApiAddress, Budget, Client};
 
+use super::http::Endpoint;
+
 /// A running `ipledger-api serve`; ended on drop.
 pub struct Server {
     child: Child,
@@ -67,6 +69,12 @@ impl Server {
     #[must_use]
     pub fn tcp(&self) -> std::net::SocketAddr {
         ([127, 0, 0, 1], self.port).into()
+    }
+
+    /// Its unix socket.
+    #[must_use]
+    pub fn socket(&self) -> Endpoint {
+        Endpoint::Unix(self.directory.path().join("api.sock"))
     }
 
     /// Its unix socket, as `IPLEDGER_API_URL` wants it.

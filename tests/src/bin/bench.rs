@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::Parser;
-use e2e::bench::http::{self, Layout, Load, Work};
+use e2e::bench::http::{self, Endpoint, Layout, Load, Work};
 use e2e::bench::report::{self, Goal, Ratio, Row};
 use e2e::bench::server::Server;
-use e2e::bench::{Figures, pgbench, plugin};
+use e2e::bench::{Figures, corners, pgbench, plugin};
 use embedded_postgres::{Binaries, Cluster, Settings};
 
 const ONE_POOL: Layout = Layout {
@@ -37,6 +37,9 @@ struct Arguments {
     /// Only the rates at these client counts, for a look; writes nothing.
     #[arg(long, value_delimiter = ',', value_name = "COUNT")]
     clients: Vec<u32>,
+    /// Only what definitions cost, for a look; writes nothing.
+    #[arg(long)]
+    corners: bool,
     /// Print the resident memory of one ADD against this API and end.
     #[arg(long, value_name = "API", hide = true)]
     resident: Option<String>,
@@ -55,7 +58,7 @@ async fn main() -> Result<()> {
     bench.cluster.stop().await?;
     let rows = rows?;
     say(&format!("\n{facts}\n\n{}", report::screen(&rows)))?;
-    if !bench.quick && bench.clients.is_empty() {
+    if !bench.quick && !bench.only_corners && bench.clients.is_empty() {
         let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/performance.md");
         report::write(&document, &facts, &rows)?;
         say("\nwrote the table of docs/performance.md")?;
@@ -70,6 +73,7 @@ struct Bench {
     directory: tempfile::TempDir,
     quick: bool,
     clients: Vec<u32>,
+    only_corners: bool,
 }
 
 impl Bench {
@@ -88,6 +92,7 @@ impl Bench {
             directory,
             quick: arguments.quick,
             clients: arguments.clients,
+            only_corners: arguments.corners,
         })
     }
 
@@ -107,15 +112,46 @@ impl Bench {
 
     async fn measure(&self) -> Result<Vec<Row>> {
         let mut rows = Vec::new();
+        if self.only_corners {
+            self.corners(&mut rows).await?;
+            return Ok(rows);
+        }
         if !self.clients.is_empty() {
-            self.rates(&mut rows, &self.clients).await?;
+            let at_64 = self.rates(&mut rows, &self.clients).await?;
+            self.over_tcp(&mut rows, at_64).await?;
             return Ok(rows);
         }
         let at_64 = self.rates(&mut rows, &[64, 1, 16, 256]).await?;
+        self.over_tcp(&mut rows, at_64).await?;
         self.replicas(&mut rows, at_64).await?;
         self.processes(&mut rows).await?;
         self.held(&mut rows).await?;
+        self.corners(&mut rows).await?;
         Ok(rows)
+    }
+
+    /// What a definition costs to read, and the search for a free address where it is hardest.
+    async fn corners(&self, rows: &mut Vec<Row>) -> Result<()> {
+        let rounds = if self.quick { 200 } else { 1_000 };
+        let got = corners::reading(rounds)?;
+        let goal = Some(Goal::AtMost(1.0));
+        let ratios = vec![ratio(got.p50_ms / 0.1, "100 µs".to_owned(), goal)];
+        add(rows, "definition read and resolved".into(), got, ratios)?;
+        let database = self.database("corners").await?;
+        let server = Server::start(&self.api(), &self.cluster, &database)?;
+        for (what, window, first) in corners::windows() {
+            // The first request compiles statements and warms the connection.
+            corners::search(&server.unix(), &window, first, 1)?;
+            let (before, earlier) = corners::spent_on_allocates(server.tcp())?;
+            let got = corners::search(&server.unix(), &window, first, rounds)?;
+            let (after, later) = corners::spent_on_allocates(server.tcp())?;
+            let mean_ms = (after - before) * 1000.0 / (later - earlier);
+            let text = "1 ms on the server's side, on average";
+            let ratios = vec![ratio(mean_ms, text.to_owned(), Some(Goal::AtMost(1.0)))];
+            let what = format!("first free address {what}, over HTTP");
+            add(rows, what, got, ratios)?;
+        }
+        Ok(())
     }
 
     /// HTTP beside pgbench, client count by client count. Gives the rate over 64 pools at 64.
@@ -162,13 +198,27 @@ impl Bench {
         Ok(pools_at_64.unwrap_or_default())
     }
 
+    /// The same over loopback TCP: what the transport costs.
+    async fn over_tcp(&self, rows: &mut Vec<Row>, unix: Figures) -> Result<()> {
+        let database = self.database("tcp").await?;
+        let server = Server::start(&self.api(), &self.cluster, &database)?;
+        let got = http::run(&Load {
+            servers: vec![Endpoint::Tcp(server.tcp())],
+            ..self.load(64, POOLS, Work::Allocate)
+        })
+        .await?;
+        let ratios = vec![ratio(got.rate / unix.rate, "unix socket".to_owned(), None)];
+        let what = "allocate, 64 pools, 64 clients, TCP".to_owned();
+        add(rows, what, got, ratios)
+    }
+
     /// Two replicas side by side on the same spaces.
     async fn replicas(&self, rows: &mut Vec<Row>, one: Figures) -> Result<()> {
         let database = self.database("replicas").await?;
         let first = Server::start(&self.api(), &self.cluster, &database)?;
         let second = Server::start(&self.api(), &self.cluster, &database)?;
         let got = http::run(&Load {
-            servers: vec![first.tcp(), second.tcp()],
+            servers: vec![first.socket(), second.socket()],
             ..self.load(64, POOLS, Work::Allocate)
         })
         .await?;
@@ -275,7 +325,7 @@ impl Bench {
     async fn fill(&self, server: &Server, addresses: u64) -> Result<()> {
         let clients = 100;
         let load = Load {
-            servers: vec![server.tcp()],
+            servers: vec![server.socket()],
             time: Duration::from_secs(600),
             requests: Some(addresses / u64::from(clients)),
             ..self.load(clients, POOLS, Work::Allocate)
@@ -286,7 +336,7 @@ impl Bench {
 
     async fn single(&self, server: &Server) -> Result<Figures> {
         let load = Load {
-            servers: vec![server.tcp()],
+            servers: vec![server.socket()],
             ..self.load(1, POOLS, Work::Allocate)
         };
         http::run(&load).await
@@ -296,7 +346,7 @@ impl Bench {
         let database = self.database("http").await?;
         let server = Server::start(&self.api(), &self.cluster, &database)?;
         http::run(&Load {
-            servers: vec![server.tcp()],
+            servers: vec![server.socket()],
             ..self.load(clients, layout, work)
         })
         .await

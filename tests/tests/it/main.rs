@@ -1,11 +1,15 @@
 //! End to end: the real parts together. One binary, so that it is linked once.
 
+mod bad_input;
 mod demo;
+mod differential;
 mod docker;
+mod faults;
 mod limits;
 mod outage;
 mod plugin;
 mod scenario;
+mod strict_ranges;
 
 use std::io::Write as _;
 

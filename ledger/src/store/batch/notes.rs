@@ -1,5 +1,3 @@
-use uuid::Uuid;
-
 use super::super::append::Append;
 use super::super::lane::Lane;
 use crate::decide::{Change, NewEvent, OpenSpace, bound_cluster, declared_members};
@@ -9,7 +7,6 @@ impl Lane {
     /// Side records that the database does not have yet.
     pub(super) fn add_notes(&self, append: &mut Append, events: &[(NewEvent, u64)]) {
         let mut windows: Vec<(i32, address::Window, u64)> = Vec::new();
-        let mut boots = Vec::new();
         let mut clusters = Vec::new();
         let mut declared = Vec::new();
         let mut forget = Vec::new();
@@ -32,11 +29,6 @@ impl Lane {
                     forget.push(hold.attachment);
                 }
             }
-            if let Some((cluster, node, boot_id)) = boot_of(event)
-                && !self.state.order.is_boot_persisted(boot_id)
-            {
-                boots.push((cluster.to_owned(), node.to_owned(), boot_id));
-            }
             match event.payload.kind {
                 Kind::ClusterBound => {
                     let bound = bound_cluster(&event.payload);
@@ -51,9 +43,6 @@ impl Lane {
             }
         }
         append.add_windows(&windows);
-        // Every replica in the same order: these rows may be in another's batch as well.
-        boots.sort_unstable();
-        append.add_boots(&boots);
         append.add_clusters(&clusters);
         append.add_spaces(&declared);
         append.forget(&forget);
@@ -67,20 +56,6 @@ impl Lane {
                 self.state.pools.set_persisted(event.space, &hold.window);
                 self.state.order.unbury(hold.attachment);
             }
-            if let Some((_, _, boot_id)) = boot_of(event) {
-                self.state.order.add_boot(boot_id, true);
-            }
         }
     }
-}
-
-fn boot_of(event: &NewEvent) -> Option<(&str, &str, Uuid)> {
-    let token = event.payload.token?;
-    let cluster = &event.payload.attachment.as_ref()?.cluster;
-    let owner = event.payload.owner.as_ref();
-    Some((
-        cluster,
-        owner.and_then(|o| o.node.as_deref()).unwrap_or_default(),
-        token.boot_id,
-    ))
 }

@@ -90,9 +90,6 @@ impl Lane {
         }
         match self.send_calls(&calls).await {
             Ok(true) => {
-                for boot_id in calls.boots() {
-                    self.state.order.add_boot(boot_id, true);
-                }
                 for (pending, given, _) in repeats {
                     answer(pending, Ok(given));
                 }

@@ -116,9 +116,9 @@ impl Lane {
         let Some(connection) = self.open_connection() else {
             return Attempt::Again(batch);
         };
-        self.learn_boots(&batch, &connection).await;
         match self.prepare(batch) {
             Prepared::NeedsSpaces(batch, open) => self.open_spaces(batch, &open).await,
+            Prepared::NeedsBoots(batch) => self.see_boots(batch, &connection).await,
             Prepared::Ready(mut flight) => {
                 if let Err(error) = self.name_ended(&connection, &mut flight).await {
                     self.state.roll_back();

@@ -51,6 +51,10 @@ pub(super) const CONSTRAINTS: &[(&str, &str, &str)] = &[
 /// (index, definition without spaces, parentheses and quotes).
 pub(super) const INDEXES: &[(&str, &str)] = &[
     (
+        "boots_number",
+        "CREATEUNIQUEINDEXboots_numberONbootsUSINGbtreeid",
+    ),
+    (
         "addresses_attachment",
         "CREATEUNIQUEINDEXaddresses_attachmentONaddressesUSINGbtreeattachment,position\
          WHEREstep%2=0",
@@ -90,13 +94,14 @@ pub(super) const MISSING_INDEX: Finding = Finding {
 /// Offenders against `$1`, the text of all migrations.
 pub(super) const ALTERED_ROUTINE: Finding = Finding {
     what: "function missing or not as it was made",
-    sql: "select w.name from unnest('{append,append_and_commit,bury,event_hash,is_later,note,
-            note_calls,note_calls_and_commit,refuse_change,refuse_gap,refuse_needed,
-            refuse_overtaken,wake}'
+    sql: "select w.name from unnest('{append,append_and_commit,bury,event_hash,index_subjects,
+            is_later,note,note_boots,note_boots_and_commit,note_calls,note_calls_and_commit,
+            order_boots,payload_json,refuse_change,refuse_gap,refuse_needed,refuse_overtaken,
+            subject_key,wake}'
             ::text[]) w (name)
         where not exists (select from pg_proc p where p.proname = w.name
             and p.pronamespace = to_regnamespace('ipledger') and strpos($1, p.prosrc) > 0
-            and (p.proname not in ('append', 'note_calls', 'wake')
+            and (p.proname not in ('append', 'index_subjects', 'note_boots', 'note_calls', 'wake')
                 or p.prosecdef and 'search_path=pg_catalog' = any (p.proconfig)))
         union select p.proname::text from pg_proc p
         where p.pronamespace = to_regnamespace('ipledger') and strpos($1, p.prosrc) = 0",
@@ -121,6 +126,7 @@ pub(super) const FINDINGS: &[Finding] = &[
                 ('events', 'events_gapless', 4, 'refuse_gap', null),
                 ('payloads', 'payloads_unchanged', 50, 'refuse_change', null),
                 ('payloads', 'payloads_needed', 11, 'refuse_needed', null),
+                ('boots', 'boots_ordered', 6, 'order_boots', null),
                 ('addresses', 'addresses_overtaken', 19, 'refuse_overtaken',
                     'old.callISNOTNULLANDnew.seq<>old.seq'))
                 w (relation, name, type, function, condition)
@@ -217,8 +223,9 @@ pub(super) const FINDINGS: &[Finding] = &[
             cross join lateral aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
             left join pg_roles r on r.oid = a.grantee
             where p.pronamespace = to_regnamespace('ipledger') and a.grantee <> p.proowner
-                and not (p.proname in ('append', 'append_and_commit', 'note_calls',
-                        'note_calls_and_commit', 'wake')
+                and not (p.proname in ('append', 'append_and_commit', 'note_boots',
+                        'note_boots_and_commit', 'note_calls', 'note_calls_and_commit', 'wake',
+                        'index_subjects')
                     and r.rolname is not distinct from current_database() || '_app')",
     },
 ];

@@ -44,6 +44,8 @@ pub struct HoldQuery {
     pub space: Option<String>,
     /// As of this position; only with `space`.
     pub as_of: Option<u64>,
+    /// As of what was recorded until then; not together with a position.
+    pub at: Option<Timestamp>,
     /// Only of this cluster.
     pub cluster: Option<String>,
     /// Only of this CNI network.
@@ -60,6 +62,8 @@ pub struct HoldQuery {
     pub container_id: Option<String>,
     /// Only this address.
     pub address: Option<IpAddr>,
+    /// Only addresses in this range.
+    pub range: Option<IpNet>,
     /// Only after this place.
     pub after: Option<(String, IpAddr)>,
     /// Positions that an earlier page of this reading showed.
@@ -99,6 +103,7 @@ const PAGE_SQL: &str = "
     where a.space_id = $1 and x.step % 2 = 0
         -- A reservation is nobody's.
         and p.kind is distinct from 'reserved'
+        and ($13::inet is null or a.ip between $13 and $14)
         and ($3::inet is null or a.ip > $3) and ($4::inet is null or a.ip = $4)
         -- Whose it was is not here any more: told, and not left out.
         and (p.body is null
@@ -151,6 +156,9 @@ impl Ledger {
         if let Some(positions) = &query.positions {
             return Ok(positions.clone());
         }
+        if let Some(at) = query.at {
+            return self.positions_at(query.space.as_deref(), at).await;
+        }
         let mut positions = self.positions(query.space.as_deref()).await?;
         if let Some(space) = &query.space {
             let head = positions
@@ -189,15 +197,13 @@ impl Ledger {
             .bind(&query.node)
             .bind(&query.container_id)
             .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+            .bind(query.range.map(|range| IpNet::from(range.network())))
+            .bind(query.range.map(|range| IpNet::from(range.broadcast())))
             .fetch_all(&self.reads)
             .await?;
         let is_gone = |row: &PgRow| row.try_get_raw("body").is_ok_and(|body| body.is_null());
         if found.iter().any(is_gone) {
-            return Err(Error::Refused(Refusal::Invalid {
-                key: "as_of".to_owned(),
-                value: seq.to_string(),
-                problem: "is older than the payloads that are kept here".to_owned(),
-            }));
+            return Err(payloads_gone("as_of", seq));
         }
         found.iter().map(|row| hold(space, row)).collect()
     }
@@ -306,6 +312,15 @@ impl Ledger {
             })
             .transpose()
     }
+}
+
+/// The payloads of a time were moved away.
+pub(super) fn payloads_gone(key: &str, seq: u64) -> Error {
+    Error::Refused(Refusal::Invalid {
+        key: key.to_owned(),
+        value: seq.to_string(),
+        problem: "is older than the payloads that are kept here".to_owned(),
+    })
 }
 
 /// A hold from its row: ip, step, seq, `recorded_at_us` and the payload's body.

@@ -200,6 +200,7 @@ async fn a_trigger_that_is_off_or_another() {
                 "events_append_only",
             ),
             ("drop trigger events_gapless on events", "events_gapless"),
+            ("drop trigger boots_ordered on boots", "boots_ordered"),
             (
                 "alter table payloads disable trigger payloads_needed",
                 "payloads_needed",
@@ -344,11 +345,13 @@ async fn a_right_too_many() {
             ),
             (
                 "grant execute on all procedures in schema ipledger to public",
-                "append_and_commit for public, note_calls_and_commit for public",
+                "append_and_commit for public, note_boots_and_commit for public, \
+                 note_calls_and_commit for public",
             ),
             (
                 "grant execute on all procedures in schema ipledger to {db}_auditor",
-                "append_and_commit for {db}_auditor, note_calls_and_commit for {db}_auditor",
+                "append_and_commit for {db}_auditor, note_boots_and_commit for {db}_auditor, \
+                 note_calls_and_commit for {db}_auditor",
             ),
         ],
     )

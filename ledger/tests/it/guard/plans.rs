@@ -95,7 +95,8 @@ async fn fill(client: &Client, analyzed: Analyzed) {
     run(
         client,
         "update ipledger.spaces s set seq = e.seq, hash = e.hash from \
-             (select seq, hash from ipledger.events order by seq desc limit 1) e",
+             (select seq, hash from ipledger.events order by seq desc limit 1) e; \
+         insert into ipledger.subject_heads select id, seq from ipledger.spaces",
     )
     .await;
 }

@@ -100,6 +100,9 @@ async fn the_services_can_execute_what_writes_and_the_auditor_nothing() {
                     "app",
                     "append"
                     | "append_and_commit"
+                    | "index_subjects"
+                    | "note_boots"
+                    | "note_boots_and_commit"
                     | "note_calls"
                     | "note_calls_and_commit"
                     | "wake",

@@ -8,9 +8,10 @@ use ledger::decide::{
 };
 use ledger::event::Payload;
 use ledger::state::{State, Tombstone};
+use uuid::Uuid;
 
 use super::naive::Naive;
-use super::script::{Script, Step};
+use super::script::{Script, Step, Token};
 use super::snapshot::{Snapshot, compare, snapshot};
 use super::told;
 use super::world::World;
@@ -49,6 +50,8 @@ struct Core {
     waiting: Vec<Waiting>,
     stored: Vec<Stored>,
     spaces: Vec<OpenSpace>,
+    /// In the order of their first calls.
+    boots: Vec<Uuid>,
 }
 
 /// Run a script; the error is what differed, and where.
@@ -61,6 +64,7 @@ pub(crate) fn run(script: &Script) -> Result<(), String> {
         waiting: Vec::new(),
         stored: Vec::new(),
         spaces: Vec::new(),
+        boots: Vec::new(),
     };
     for (index, step) in script.0.iter().enumerate() {
         core.step(step)
@@ -152,6 +156,13 @@ impl Core {
                     self.commit(self.waiting.len());
                     self.open(open);
                 }
+                // So are boots noted.
+                Verdict::See(boot) => {
+                    self.commit(self.waiting.len());
+                    self.naive.see(token_of(step));
+                    add_boot(&mut self.state, self.boots.len(), boot.boot_id);
+                    self.boots.push(boot.boot_id);
+                }
                 Verdict::Bury(burial) => {
                     self.commit(self.waiting.len());
                     let tombstone = Tombstone {
@@ -237,6 +248,9 @@ impl Core {
         for (index, space) in self.spaces.iter().enumerate() {
             add_space(&mut again, index, space);
         }
+        for (index, &boot_id) in self.boots.iter().enumerate() {
+            add_boot(&mut again, index, boot_id);
+        }
         for stored in &self.stored {
             let (event, seq, at_us) = match stored {
                 Stored::Event { event, seq, at_us } => (event, seq, at_us),
@@ -257,6 +271,19 @@ impl Core {
             .same_as(&here)
             .map_err(|difference| format!("replayed: {difference}"))
     }
+}
+
+fn token_of(step: &Step) -> Option<Token> {
+    match step {
+        Step::Add(add) => add.token,
+        Step::Del(_, token) => *token,
+        _ => None,
+    }
+}
+
+fn add_boot(state: &mut State, index: usize, boot_id: Uuid) {
+    let number = i32::try_from(index + 1).expect("few boots");
+    state.order.add_boot(number, boot_id);
 }
 
 fn add_space(state: &mut State, index: usize, space: &OpenSpace) {

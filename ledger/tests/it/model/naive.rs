@@ -263,6 +263,12 @@ impl Naive {
         (seen.unwrap_or(self.boots.len()), token.1)
     }
 
+    /// A dry run makes no boot known, and proves nothing against a tombstone.
+    fn is_later(&self, token: Token, than: Token) -> bool {
+        let known = token.0 == than.0 || self.boots.contains(&token.0);
+        known && self.rank(token) > self.rank(than)
+    }
+
     fn pod(interface: Interface) -> Option<Caller> {
         let pod = interface.sandbox % 4;
         (pod < 3).then_some(Caller::Pod(pod, interface.ifname))
@@ -299,7 +305,8 @@ impl Naive {
         self.calls.push((caller, later.unwrap_or(token), self.now));
     }
 
-    fn see(&mut self, token: Option<Token>) {
+    /// A boot counts from its first call on, whatever that comes to.
+    pub(crate) fn see(&mut self, token: Option<Token>) {
         if let Some((boot, _)) = token
             && !self.boots.contains(&boot)
         {
@@ -351,6 +358,7 @@ impl Naive {
         {
             return Err("refused cluster_mismatch".to_owned());
         }
+        self.see(add.token.filter(|_| !add.dry_run));
         if let Some(held) = self.repeat(add)? {
             let receipts: String = held.iter().map(|address| receipt(address)).collect();
             let held: Vec<(String, &str)> = held.iter().map(|a| (a.space.clone(), a.ip)).collect();
@@ -443,9 +451,6 @@ impl Naive {
                 overtaken.push((space.clone(), *ip));
             }
         }
-        if !overtaken.is_empty() {
-            self.see(Some(token));
-        }
         for address in &mut self.addresses {
             if overtaken.contains(&(address.space.clone(), address.ip)) {
                 address.token = Some(token);
@@ -473,7 +478,7 @@ impl Naive {
             return Ok(());
         };
         match (add.token, deleted) {
-            (Some(added), Some(deleted)) if self.rank(added) > self.rank(deleted) => Ok(()),
+            (Some(added), Some(deleted)) if self.is_later(added, deleted) => Ok(()),
             _ => Err("refused deleted".to_owned()),
         }
     }
@@ -639,7 +644,6 @@ impl Naive {
             address.token = add.token;
             address.request = Some(add.clone());
             told.push_str(&receipt(address));
-            self.see(add.token);
         }
         told
     }
@@ -688,7 +692,6 @@ impl Naive {
 
     /// End a hold; the call is remembered for the holder, for the pod, and for who ended it.
     fn end(&mut self, space: &str, ip: &str, token: Option<Token>, ender: Option<Caller>) -> u64 {
-        self.see(token);
         let index = self.find(space).expect("the space of a hold");
         self.spaces[index].seq += 1;
         let (seq, network_name) = (self.spaces[index].seq, self.spaces[index].network_name);
@@ -732,6 +735,7 @@ impl Naive {
     }
 
     fn del(&mut self, interface: Interface, token: Option<Token>) -> String {
+        self.see(token);
         let held: Vec<Address> = self
             .held_by_interface(interface)
             .into_iter()

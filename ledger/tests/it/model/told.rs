@@ -18,6 +18,7 @@ pub(crate) fn of_verdict(state: &State, verdict: &Verdict, events: &[(NewEvent, 
         Verdict::Refuse(refusal, _) => of_refusal(refusal),
         Verdict::Bury(_) => "released".to_owned(),
         Verdict::Open(_) => "opened".to_owned(),
+        Verdict::See(_) => "seen".to_owned(),
     }
 }
 
@@ -89,6 +90,7 @@ pub(crate) fn of_answer(answer: &Answer) -> String {
         Answer::SpaceDeclared(name) => format!("declared {name}"),
         Answer::GateSet(set) => of_gate(set),
         Answer::Counted(counted) => of_counted(counted),
+        Answer::BootSeen => "seen".to_owned(),
     }
 }
 

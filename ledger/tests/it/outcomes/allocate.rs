@@ -105,6 +105,29 @@ async fn allocate_stale() {
 }
 
 #[tokio::test]
+async fn allocate_stale_by_an_earlier_boot() {
+    let bench = Bench::new().await;
+    let of = |container: &str, boot, boottime_ns| {
+        let mut request = allocate(container, RANGE);
+        request.owner = Some(owner("pod", "uid-1"));
+        request.token = Some(token(boot, boottime_ns));
+        request
+    };
+    private(&bench, "10.0.0.0/30").await;
+    // All that the first boot was ever told: no.
+    let refused = add(&bench.ledger, of("old", 1, 1_000)).await;
+    assert_eq!(kind(refused), "space_conflict");
+    let mut new = of("new", 2, 10);
+    new.ranges = vec![window("10.0.1.0/24", None, None)];
+    add(&bench.ledger, new).await.unwrap();
+    // The old sandbox was deleted as well.
+    let mut gone = release("old");
+    gone.token = Some(token(1, 3_000));
+    del(&bench.ledger, gone).await.unwrap();
+    assert_eq!(kind(add(&bench.ledger, of("old", 1, 2_000)).await), "stale");
+}
+
+#[tokio::test]
 async fn allocate_deleted() {
     let bench = Bench::new().await;
     private(&bench, "10.0.0.0/30").await;

@@ -5,7 +5,7 @@ use ledger::{Command, Ledger, StoreConfig, SystemClock};
 use sqlx::Connection as _;
 
 use super::kind;
-use crate::support::{Bench, WAIT, add, allocate, ips};
+use crate::support::{Bench, WAIT, add, allocate, del, ips, provenance, release, token};
 
 /// Nothing can be appended while this is open.
 async fn blocked(bench: &Bench) -> sqlx::PgConnection {
@@ -156,4 +156,54 @@ async fn any_internal() {
     let neighbour = add(&bench.ledger, allocate("c2", "10.0.0.0/24")).await;
     assert_eq!(ips(&neighbour.unwrap()), ["10.0.0.1"]);
     assert_eq!(super::events(&bench).await, 1);
+}
+
+#[tokio::test]
+async fn any_call_makes_its_boot_known() {
+    let bench = Bench::new().await;
+    super::cluster::bind(&bench, "uid-a").await;
+    let of = |boot: u128| {
+        let mut request = allocate("c1", "10.0.0.0/24");
+        request.token = Some(token(boot, 20));
+        request
+    };
+    // Neither these ...
+    let mut foreign = of(0xf1);
+    foreign.cluster_uid = Some("uid-b".to_owned());
+    assert_eq!(kind(add(&bench.ledger, foreign).await), "cluster_mismatch");
+    let mut preview = of(0xf2);
+    preview.dry_run = true;
+    add(&bench.ledger, preview).await.unwrap();
+    // ... but whatever is judged: applied, refused, stale, nothing found, a list.
+    add(&bench.ledger, of(0xa1)).await.unwrap();
+    let mut refused = of(0xa2);
+    refused.attachment.container_id = "c2".to_owned();
+    refused.ips = vec!["10.0.0.1".parse().unwrap()];
+    assert_eq!(kind(add(&bench.ledger, refused).await), "address_taken");
+    add(&bench.ledger, of(0xa3)).await.unwrap();
+    let mut late = release("c1");
+    late.token = Some(token(0xa2, 99));
+    assert!(del(&bench.ledger, late).await.unwrap().stale);
+    let mut empty = release("c9");
+    empty.token = Some(token(0xa4, 1));
+    del(&bench.ledger, empty).await.unwrap();
+    let list = ledger::GarbageList {
+        cluster: "prod".to_owned(),
+        cluster_uid: None,
+        node: "node-1".to_owned(),
+        network: "super-net".to_owned(),
+        token: token(0xa5, 1),
+        valid: Vec::new(),
+        grace: Duration::from_secs(60),
+        provenance: provenance(),
+    };
+    bench.ledger.collect_garbage(list, WAIT).await.unwrap();
+    let known: Vec<uuid::Uuid> =
+        sqlx::query_scalar("select boot_id from ipledger.boots order by id")
+            .fetch_all(&super::superuser(&bench).await)
+            .await
+            .expect("boots");
+    let expected = [0xa1, 0xa2, 0xa3, 0xa4, 0xa5].map(uuid::Uuid::from_u128);
+    assert_eq!(known, expected);
+    bench.ledger.close().await;
 }

@@ -34,6 +34,23 @@ async fn release_stale() {
 }
 
 #[tokio::test]
+async fn release_stale_by_an_earlier_boot() {
+    let bench = Bench::new().await;
+    // All that the first boot ever did: it found nothing.
+    let mut nothing = release("c9");
+    nothing.token = Some(token(1, 1_000));
+    del(&bench.ledger, nothing).await.unwrap();
+    let mut request = allocate("c1", "10.0.0.0/24");
+    request.token = Some(token(2, 20));
+    add(&bench.ledger, request).await.unwrap();
+    let mut old = release("c1");
+    old.token = Some(token(1, 2_000));
+    let answer = del(&bench.ledger, old).await.unwrap();
+    assert!(answer.stale && answer.released.is_empty());
+    assert_eq!(events(&bench).await, 1);
+}
+
+#[tokio::test]
 async fn release_released() {
     let bench = Bench::new().await;
     add(&bench.ledger, allocate("c1", "10.0.0.0/24"))

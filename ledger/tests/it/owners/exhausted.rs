@@ -46,7 +46,10 @@ async fn full_pool_is_refused_with_its_counts_and_the_next_try_succeeds() {
     else {
         panic!("{full:?}");
     };
-    assert_eq!((position, taken.held, taken.cooling, window.capacity()), (0, 2, 0, 2));
+    assert_eq!(
+        (position, taken.held, taken.cooling, window.capacity()),
+        (0, 2, 0, 2)
+    );
     assert_eq!(history(&bench.ledger, "prod").await, before);
     // Whom sync looks at first.
     let oldest = bench

@@ -83,6 +83,17 @@ fn a_second_look_is_made_at_once_and_once() {
 }
 
 #[test]
+fn a_pass_over_other_holds_leaves_the_second_look_to_be_made() {
+    let second = Some(Outlook {
+        second_look: true,
+        due: None,
+    });
+    let (mut agenda, now) = after(second);
+    agenda.passed(outlook(None), at(now, now));
+    assert_eq!(agenda.next(), (now, Why::SecondLook));
+}
+
+#[test]
 fn a_pass_that_saw_nothing_is_made_again_soon() {
     let (mut agenda, now) = after(outlook(Some(1_010)));
     agenda.passed_all(None, at(now, now));

@@ -1,6 +1,6 @@
 //! The beginning of a run: what the seed's plan asks for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ledger::Command;
 use ledger::command::{BindCluster, DeclareSpace};
@@ -33,6 +33,7 @@ impl World {
             sandboxes: Vec::new(),
             calls: Vec::new(),
             living: BTreeMap::new(),
+            heard: BTreeSet::new(),
             healing: false,
             patience: 0,
             broken: None,
@@ -41,6 +42,7 @@ impl World {
             agenda: BTreeMap::new(),
             scheduled: 0,
         };
+        world.book.notes_boots_with_events = variant.notes_boots_with_events;
         world.build();
         world
     }

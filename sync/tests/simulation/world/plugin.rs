@@ -24,6 +24,7 @@ pub(crate) struct Call {
     sandbox: usize,
     machine: usize,
     boot: Uuid,
+    booted_at: i64,
     token: OrderToken,
     deadline: i64,
     is_done: bool,
@@ -40,6 +41,7 @@ impl World {
             sandbox,
             machine,
             boot: of.boot,
+            booted_at: of.booted_at,
             token: OrderToken {
                 boot_id: of.boot,
                 boottime_ns: up_ms * 1_000_000 + call as u64,
@@ -106,24 +108,28 @@ impl World {
     }
 
     pub(super) fn arrive(&mut self, call: usize, answers: bool) {
-        if self.comes_from_an_unheard_boot(call) {
+        let Call {
+            machine, booted_at, ..
+        } = self.calls[call];
+        if self.is_first_word_too_late(machine, booted_at) {
             return;
         }
         let command = self.command(call);
         let Some(said) = self.execute(&command, "the plugin") else {
             return;
         };
+        self.heard.insert((machine, booted_at));
         self.note(|w| format!("{}: {said}", w.call_text(call)));
         if answers {
             self.soon(5, 400, Event::Answer(call, Box::new(said)));
         }
     }
 
-    /// Of two boots the ledger takes that for the later one of which it hears later. So the network
-    /// promises not to hold up what a boot says first until the next boot has spoken.
-    fn comes_from_an_unheard_boot(&self, call: usize) -> bool {
-        let Call { machine, boot, .. } = self.calls[call];
-        self.machines[machine].boot != boot && !self.book.knows_boot(boot)
+    /// Nothing of this boot has ever reached the ledger, but something of a later one has: the one
+    /// thing that the network promises not to do.
+    fn is_first_word_too_late(&self, machine: usize, booted_at: i64) -> bool {
+        let mut later = self.heard.range((machine, booted_at)..=(machine, i64::MAX));
+        later.next().is_some_and(|&(_, first)| first != booted_at)
     }
 
     pub(super) fn answer(&mut self, call: usize, said: Said) {

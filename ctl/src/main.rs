@@ -1,0 +1,5 @@
+//! `ipledgerctl`: parse, run, exit.
+
+fn main() -> std::process::ExitCode {
+    ipledgerctl::main()
+}
