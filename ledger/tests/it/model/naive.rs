@@ -144,7 +144,11 @@ impl Naive {
     fn kept_for(&self, address: &Address) -> Option<(u8, u8)> {
         let until = address.at + i64::from(address.sticky) * 1_000_000;
         match address.holder {
-            Holder::Own(own) if self.is_cooling(address) && until > self.now => Naive::name(own),
+            Holder::Own(own)
+                if address.sticky > 0 && self.is_cooling(address) && until > self.now =>
+            {
+                Naive::name(own)
+            }
             _ => None,
         }
     }
