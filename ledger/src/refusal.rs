@@ -134,7 +134,7 @@ pub enum Refusal {
         /// The window.
         window: Box<Window>,
         /// What its addresses are.
-        taken: Taken,
+        taken: Box<Taken>,
     },
     /// No address of the window is free, and the first that will be is kept for a name until then.
     #[error(
@@ -149,7 +149,7 @@ pub enum Refusal {
         /// The window.
         window: Box<Window>,
         /// What its addresses are.
-        taken: Taken,
+        taken: Box<Taken>,
         /// When the first of them is free.
         until: Timestamp,
     },
@@ -163,7 +163,7 @@ pub enum Refusal {
         /// The window.
         window: Box<Window>,
         /// What its addresses are.
-        taken: Taken,
+        taken: Box<Taken>,
         /// When the first of them is free.
         until: Timestamp,
     },

@@ -230,7 +230,7 @@ impl Chooser<'_> {
 
     fn full(&self, position: usize) -> Refusal {
         let (window, place) = (&self.request.ranges[position], &self.places[position]);
-        let taken = place.counts(self.state, window);
+        let taken = Box::new(place.counts(self.state, window));
         let wakes = place
             .space()
             .and_then(|space| self.state.next_to_wake(space, window));
