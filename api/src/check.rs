@@ -14,4 +14,4 @@ pub(crate) use names::{
 };
 pub(crate) use parties::{attachment, owner, token};
 pub(crate) use ranges::{address, cidr, fixed_addresses, ranges};
-pub(crate) use values::{cooldown_seconds, position, step, time};
+pub(crate) use values::{position, rest_seconds, step, time};

@@ -32,6 +32,10 @@ pub(crate) fn base() -> OpenApi {
             "holds",
             "Addresses that are held now, and ways to end a hold.",
         ),
+        (
+            "reservations",
+            "Addresses that a person set aside: nobody is given them.",
+        ),
         ("history", "The ledger itself, row by row."),
         ("spaces", "Spaces, pools and windows."),
         ("clusters", "Clusters, and what is done to one as a whole."),

@@ -13,6 +13,7 @@ mod holds;
 mod imports;
 mod pools;
 mod ranges;
+mod reservations;
 mod service;
 mod spaces;
 mod unmatched;
@@ -57,6 +58,8 @@ fn router() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(holds::list))
         .routes(routes!(holds::release))
         .routes(routes!(imports::import))
+        .routes(routes!(reservations::list, reservations::reserve))
+        .routes(routes!(reservations::give_back))
         .routes(routes!(events::list))
         .routes(routes!(history::show))
         .routes(routes!(follow::follow))

@@ -2,10 +2,10 @@
 
 use ipledger_client::types as wire;
 use jiff::Timestamp;
-use ledger::answer::{Allocated, AllocatedAddress, Gate, ReleasedAddress, WindowCounts};
+use ledger::answer::{Allocated, AllocatedAddress, Gate, ReleasedAddress, Reserved, WindowCounts};
 use ledger::event::encoding::hex;
 use ledger::model::{Attachment, Owner};
-use ledger::{AddressChange, ClusterRow, Event, Hold, SpaceRow, Wakeups};
+use ledger::{AddressChange, ClusterRow, Event, Hold, Reservation, SpaceRow, Wakeups};
 
 /// RFC 3339 in UTC with microseconds.
 pub(crate) fn time(at: Timestamp) -> String {
@@ -58,6 +58,33 @@ pub(crate) fn released_address(released: ReleasedAddress) -> wire::ReleasedAddre
         step: released.receipt.step,
         seq: released.receipt.seq,
         recorded_at: time(released.receipt.recorded_at),
+    }
+}
+
+pub(crate) fn reserved(reserved: Reserved) -> wire::ReserveResponse {
+    wire::ReserveResponse {
+        address: reserved.ip.to_string(),
+        space: reserved.space,
+        pool: reserved.pool.to_string(),
+        step: reserved.receipt.step,
+        seq: reserved.receipt.seq,
+        recorded_at: time(reserved.receipt.recorded_at),
+        repeated: reserved.repeated,
+        epoch: reserved.epoch,
+    }
+}
+
+pub(crate) fn reservation(reservation: Reservation) -> wire::Reservation {
+    wire::Reservation {
+        space: reservation.space,
+        pool: reservation.pool.to_string(),
+        address: reservation.ip.to_string(),
+        step: reservation.step,
+        seq: reservation.seq,
+        recorded_at: time(reservation.recorded_at),
+        actor: reservation.actor.name,
+        authenticated_by: reservation.actor.authenticated_by,
+        reason: reservation.reason,
     }
 }
 
@@ -198,10 +225,9 @@ pub(crate) fn window(counts: &WindowCounts) -> wire::Window {
         exclude: counts.window.exclude_text(),
         counts: wire::WindowCounts {
             capacity: counts.window.capacity().to_string(),
-            held: counts.held.to_string(),
-            cooling: counts.cooling.to_string(),
-            // Nothing can be set aside by hand yet.
-            reserved: "0".to_owned(),
+            held: counts.taken.held.to_string(),
+            cooling: counts.taken.cooling.to_string(),
+            reserved: counts.taken.reserved.to_string(),
             free: counts.free().to_string(),
         },
     }

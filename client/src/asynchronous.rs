@@ -19,7 +19,8 @@ pub use paging::{EventFilter, HoldFilter, HoldReading, PoolReading, WindowReadin
 use crate::outcome::decode;
 use crate::types::{
     BindClusterRequest, ChangePage, Cluster, DeclareSpaceRequest, GateRequest, GateResponse,
-    ImportRequest, ImportResponse, ReleaseHoldRequest, ReleaseHoldResponse, Space, WakeupPage,
+    GiveBackRequest, ImportRequest, ImportResponse, ReleaseHoldRequest, ReleaseHoldResponse,
+    ReserveRequest, ReserveResponse, Space, WakeupPage,
 };
 use crate::{ApiAddress, Budget, ClientError, header, target};
 use call::{Peer, Request};
@@ -167,6 +168,44 @@ impl Client {
     ) -> Result<ImportResponse, ClientError> {
         let encode = |_| to_json(request);
         let request = Request::post("/v1/holds/import", &encode);
+        decode(&self.call(&request, budget).await?)
+    }
+
+    /// `POST /v1/reservations`: sets an address aside by hand.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn reserve(
+        &self,
+        request: &ReserveRequest,
+        budget: Budget,
+    ) -> Result<ReserveResponse, ClientError> {
+        let encode = |milliseconds| {
+            to_json(&ReserveRequest {
+                deadline_ms: Some(milliseconds),
+                ..request.clone()
+            })
+        };
+        let request = Request::post("/v1/reservations", &encode);
+        decode(&self.call(&request, budget).await?)
+    }
+
+    /// `POST /v1/reservations/release`: gives an address back.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn give_back(
+        &self,
+        request: &GiveBackRequest,
+        budget: Budget,
+    ) -> Result<ReleaseHoldResponse, ClientError> {
+        let encode = |milliseconds| {
+            to_json(&GiveBackRequest {
+                deadline_ms: Some(milliseconds),
+                ..request.clone()
+            })
+        };
+        let request = Request::post("/v1/reservations/release", &encode);
         decode(&self.call(&request, budget).await?)
     }
 

@@ -15,11 +15,14 @@ mod garbage;
 mod holds;
 mod problem;
 mod release;
+mod reservations;
 mod rows;
 mod spaces;
 mod wakeups;
 
-pub use allocate::{AllocateRequest, AllocateResponse, AllocatedAddress, RangeRequest};
+pub use allocate::{
+    AddressOrder, AllocateRequest, AllocateResponse, AllocatedAddress, RangeRequest,
+};
 pub use attachment::{Attachment, OrderToken, Owner};
 pub use changes::{ChangePage, SpaceHead};
 pub use clusters::{
@@ -34,6 +37,9 @@ pub use problem::{Holder, Problem, ProblemCode};
 pub use release::{
     ImportRequest, ImportResponse, ReleaseHoldRequest, ReleaseHoldResponse, ReleaseRequest,
     ReleaseResponse, ReleasedAddress,
+};
+pub use reservations::{
+    GiveBackRequest, Reservation, ReservationPage, ReserveRequest, ReserveResponse,
 };
 pub use rows::{Row, csv};
 pub use spaces::{

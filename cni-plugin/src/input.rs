@@ -14,6 +14,7 @@ mod keys;
 mod lenient;
 mod network;
 mod node;
+mod period;
 mod previous;
 mod range;
 mod requested;

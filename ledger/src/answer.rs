@@ -6,6 +6,8 @@ use address::Window;
 use ipnet::IpNet;
 use jiff::Timestamp;
 
+use crate::state::Taken;
+
 /// An applied (or harmlessly repeated) command.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
@@ -17,6 +19,8 @@ pub enum Answer {
     HoldReleased(HoldReleased),
     /// To an import.
     Imported(Imported),
+    /// To an address that was to be set aside.
+    Reserved(Reserved),
     /// To a binding: the UID that the name is bound to.
     ClusterBound(String),
     /// To a declaration: the name of the space.
@@ -99,6 +103,23 @@ pub struct HoldReleased {
     pub epoch: u32,
 }
 
+/// An address that is set aside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reserved {
+    /// The address.
+    pub ip: IpAddr,
+    /// Name of the space.
+    pub space: String,
+    /// CIDR of the pool.
+    pub pool: IpNet,
+    /// The even step and its event.
+    pub receipt: Receipt,
+    /// It was set aside before, for the same reason; nothing was appended.
+    pub repeated: bool,
+    /// Epoch at the time of the answer.
+    pub epoch: u32,
+}
+
 /// Outcome of an import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Imported {
@@ -154,23 +175,21 @@ pub struct Counted {
     pub as_of: std::collections::BTreeMap<String, u64>,
 }
 
-/// `held + cooling + free = capacity`.
+/// `held + cooling + reserved + free = capacity`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WindowCounts {
     /// Name of the space.
     pub space: String,
     /// The window.
     pub window: Window,
-    /// Held by an attachment.
-    pub held: u128,
-    /// Released and resting.
-    pub cooling: u128,
+    /// Those that cannot be handed out.
+    pub taken: Taken,
 }
 
 impl WindowCounts {
     /// What can be handed out now.
     #[must_use]
     pub fn free(&self) -> u128 {
-        self.window.capacity() - self.held - self.cooling
+        self.window.capacity() - self.taken.sum()
     }
 }

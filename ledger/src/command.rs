@@ -23,6 +23,10 @@ pub enum Command {
     BindCluster(Box<BindCluster>),
     /// Declare a space that clusters share.
     DeclareSpace(Box<DeclareSpace>),
+    /// Set an address aside by hand.
+    Reserve(Box<Reserve>),
+    /// Give back an address that was set aside.
+    GiveBack(Box<GiveBack>),
     /// Close or open a cluster's gate.
     SetGate(Box<SetGate>),
     /// Count windows; writes nothing.
@@ -72,12 +76,28 @@ pub struct Allocate {
     pub ranges: Vec<Window>,
     /// Fixed addresses, each in one of the ranges.
     pub ips: Vec<IpAddr>,
+    /// Which of the free addresses.
+    pub order: AddressOrder,
     /// How long the addresses rest after their release, in seconds.
     pub cooldown_seconds: u32,
+    /// How long they are kept for the pod of the same name after their release, in seconds; 0 for
+    /// not at all. Only for names that come back: see [`Owner::name_key`].
+    pub sticky_seconds: u32,
     /// Decide and answer, but write nothing.
     pub dry_run: bool,
     /// Where the command comes from.
     pub provenance: Provenance,
+}
+
+/// Which of several free addresses is handed out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum AddressOrder {
+    /// The lowest one.
+    #[default]
+    LowestFree,
+    /// The one that nobody had for the longest time: never used ones first, the lowest before the
+    /// others, then the one that was released first.
+    LongestIdle,
 }
 
 impl Allocate {
@@ -161,6 +181,36 @@ pub struct Import {
     pub evidence: Map<String, Value>,
     /// This very hold was imported before and has ended (looked up in the history).
     pub ended_before: Option<(u32, u64)>,
+    /// Where the command comes from.
+    pub provenance: Provenance,
+}
+
+/// See [`Command::Reserve`].
+#[derive(Debug, Clone)]
+pub struct Reserve {
+    /// The space.
+    pub space: SpaceSelector,
+    /// CIDR of the pool.
+    pub pool: IpNet,
+    /// The address.
+    pub ip: IpAddr,
+    /// Why.
+    pub reason: String,
+    /// Where the command comes from.
+    pub provenance: Provenance,
+}
+
+/// See [`Command::GiveBack`].
+#[derive(Debug, Clone)]
+pub struct GiveBack {
+    /// Name of the space.
+    pub space: String,
+    /// The address.
+    pub ip: IpAddr,
+    /// The even step of the reservation.
+    pub step: u32,
+    /// Why.
+    pub reason: String,
     /// Where the command comes from.
     pub provenance: Provenance,
 }

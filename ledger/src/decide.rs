@@ -11,6 +11,7 @@ mod gate;
 mod hold;
 mod release;
 mod repeat;
+mod reserve;
 mod resolve;
 
 use std::net::IpAddr;
@@ -31,7 +32,7 @@ use crate::event::Payload;
 use crate::event::encoding::Key;
 use crate::model::{Boot, OrderToken};
 use crate::refusal::Refusal;
-use crate::state::{SpaceIndex, State};
+use crate::state::{Keep, SpaceIndex, State};
 
 /// What a command comes to.
 #[derive(Debug)]
@@ -69,7 +70,7 @@ pub struct NewEvent {
 /// What an event does to an address.
 #[derive(Debug, Clone)]
 pub enum Change {
-    /// Held from here on.
+    /// Held, or set aside, from here on.
     Hold(Box<HoldChange>),
     /// Free from here on.
     Free,
@@ -90,8 +91,11 @@ pub struct HoldChange {
     pub token: Option<OrderToken>,
     /// Fingerprint of what was asked for.
     pub content: u64,
-    /// Cool-down after release, in seconds.
-    pub cooldown_seconds: u32,
+    /// How long it gets to nobody else after release, in seconds: cool-down, or time that it is
+    /// kept.
+    pub rest_seconds: u32,
+    /// For which name it is kept after release.
+    pub keep: Option<Keep>,
     /// Which range.
     pub position: u16,
 }
@@ -107,6 +111,8 @@ pub enum Draft {
     HoldReleased,
     /// The only event is the hold.
     Imported,
+    /// The only event is the reservation, in the pool of this CIDR.
+    Reserved(IpNet),
     /// The UID.
     ClusterBound(String),
     /// The name.
@@ -170,7 +176,9 @@ pub fn decide(state: &State, command: &Command, now_us: i64) -> Verdict {
         Command::Allocate(allocate) => allocate::decide(state, allocate, now_us),
         Command::Release(release) => release::decide(state, release),
         Command::ReleaseHold(release) => hold::release(state, release),
-        Command::Import(import) => hold::import(state, import),
+        Command::Import(import) => hold::import(state, import, now_us),
+        Command::Reserve(reserve) => reserve::reserve(state, reserve, now_us),
+        Command::GiveBack(give_back) => reserve::give_back(state, give_back),
         Command::BindCluster(bind) => cluster::bind(state, bind),
         Command::DeclareSpace(declare) => cluster::declare(state, declare),
         Command::SetGate(set) => gate::set(state, set, now_us),

@@ -37,6 +37,6 @@ pub use store::{
     AddressChange, AddressState, Changes, Checked, ClusterReleased, ClusterRow, Density,
     DifferencePage, DifferenceQuery, Event, EventQuery, FollowQuery, Followed, GarbageFailure,
     GarbageList, GarbageResult, HistoryPlace, HistoryQuery, Hold, HoldPage, HoldQuery, Ledger,
-    MapQuery, Migrated, Moment, ReleaseCluster, SpaceRow, StoreConfig, Subject, Wakeup, Wakeups,
-    check, migrate, set_app_password,
+    MapQuery, Migrated, Moment, ReleaseCluster, Reservation, ReservationQuery, SpaceRow,
+    StoreConfig, Subject, Wakeup, Wakeups, check, migrate, set_app_password,
 };

@@ -75,6 +75,25 @@ impl Owner {
             (None, None) => None,
         }
     }
+
+    /// The 16 bytes that stand for this name's interface, whatever pod has the name: for those
+    /// that come back under their name, which are the pods of a StatefulSet (`<name>-<ordinal>`).
+    /// `None` for any other name, which nobody will ever have again.
+    #[must_use]
+    pub fn name_key(&self, cluster: &str, ifname: &str) -> Option<Key> {
+        let (set, ordinal) = self.name.rsplit_once('-')?;
+        let is_ordinal = !ordinal.is_empty() && ordinal.bytes().all(|byte| byte.is_ascii_digit());
+        if set.is_empty() || !is_ordinal {
+            return None;
+        }
+        Some(key_of(&[
+            "sticky",
+            cluster,
+            &self.namespace,
+            &self.name,
+            ifname,
+        ]))
+    }
 }
 
 /// A boot of a node, as its calls show it.
@@ -132,4 +151,10 @@ pub fn space_name(cluster: &str, network_name: &str, private: Option<ipnet::IpNe
         name.push_str(&cidr.to_string());
     }
     name
+}
+
+/// The 16 bytes that stand in the place of an attachment for an address that is set aside by hand.
+#[must_use]
+pub fn reservation_key(space: &str, ip: std::net::IpAddr) -> Key {
+    key_of(&["reservation", space, &ip.to_string()])
 }

@@ -6,6 +6,8 @@ use address::Window;
 use ipnet::IpNet;
 use jiff::Timestamp;
 
+use crate::state::Taken;
+
 /// Why a command changed nothing. The text names the key and the value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
@@ -96,6 +98,24 @@ pub enum Refusal {
         /// The hold in the way.
         hold: HoldRef,
     },
+    /// An address is set aside by hand.
+    #[error("address: {ip} is reserved ({hold})")]
+    AddressReserved {
+        /// The address.
+        ip: IpAddr,
+        /// The reservation.
+        hold: HoldRef,
+    },
+    /// A fixed address is kept for the pod of the name that had it.
+    #[error("ips: {ip} is kept for the pod of its last holder's name until {until} ({hold})")]
+    AddressKept {
+        /// The address.
+        ip: IpAddr,
+        /// Its last hold.
+        hold: HoldRef,
+        /// When others may have it.
+        until: Timestamp,
+    },
     /// A fixed address is resting.
     #[error("ips: {ip} is resting after its release until {until}")]
     AddressCooling {
@@ -105,7 +125,7 @@ pub enum Refusal {
         until: Timestamp,
     },
     /// No address of the window is free.
-    #[error("{}", exhausted_text(.window, .held, .cooling))]
+    #[error("{}", full_text(.window, .taken))]
     Exhausted {
         /// Which range of the request, from 0.
         position: usize,
@@ -113,17 +133,28 @@ pub enum Refusal {
         space: String,
         /// The window.
         window: Box<Window>,
-        /// Held in it.
-        held: u128,
-        /// Resting in it.
-        cooling: u128,
+        /// What its addresses are.
+        taken: Box<Taken>,
     },
-    /// Every free address of the window is resting.
+    /// No address of the window is free, and the first that will be is kept for a name until then.
     #[error(
-        "no address is free in {}: capacity {}, held {held}, cooling {cooling}; the next one is \
-         free at {until}",
-        window_text(.window), .window.capacity()
+        "{}; the next one is kept for the pod of its last holder's name, and free at {until}",
+        full_text(.window, .taken)
     )]
+    Kept {
+        /// Which range of the request, from 0.
+        position: usize,
+        /// Name of the space.
+        space: String,
+        /// The window.
+        window: Box<Window>,
+        /// What its addresses are.
+        taken: Box<Taken>,
+        /// When the first of them is free.
+        until: Timestamp,
+    },
+    /// No address of the window is free, but some are resting.
+    #[error("{}; the next one is free at {until}", full_text(.window, .taken))]
     Cooling {
         /// Which range of the request, from 0.
         position: usize,
@@ -131,10 +162,8 @@ pub enum Refusal {
         space: String,
         /// The window.
         window: Box<Window>,
-        /// Held in it.
-        held: u128,
-        /// Resting in it.
-        cooling: u128,
+        /// What its addresses are.
+        taken: Box<Taken>,
         /// When the first of them is free.
         until: Timestamp,
     },
@@ -211,8 +240,11 @@ impl Refusal {
             Refusal::SpaceConflict { .. } | Refusal::MemberTaken { .. } => "space_conflict",
             Refusal::AddressOutsideWindow { .. } => "address_outside_window",
             Refusal::AddressTaken { .. } => "address_taken",
+            Refusal::AddressReserved { .. } => "address_reserved",
+            Refusal::AddressKept { .. } => "address_kept",
             Refusal::AddressCooling { .. } => "address_cooling",
             Refusal::Exhausted { .. } => "exhausted",
+            Refusal::Kept { .. } => "kept",
             Refusal::Cooling { .. } => "cooling",
             Refusal::StepMismatch { .. } => "step_mismatch",
         }
@@ -222,7 +254,9 @@ impl Refusal {
     #[must_use]
     pub fn hold(&self) -> Option<&HoldRef> {
         match self {
-            Refusal::AddressTaken { hold, .. } => Some(hold),
+            Refusal::AddressTaken { hold, .. }
+            | Refusal::AddressReserved { hold, .. }
+            | Refusal::AddressKept { hold, .. } => Some(hold),
             _ => None,
         }
     }
@@ -245,10 +279,19 @@ fn window_text(window: &Window) -> String {
     text
 }
 
-fn exhausted_text(window: &Window, held: &u128, cooling: &u128) -> String {
-    format!(
+fn full_text(window: &Window, taken: &Taken) -> String {
+    let Taken {
+        held,
+        cooling,
+        reserved,
+    } = taken;
+    let mut text = format!(
         "no address is free in {}: capacity {}, held {held}, cooling {cooling}",
         window_text(window),
         window.capacity()
-    )
+    );
+    if *reserved > 0 {
+        text.push_str(&format!(", reserved {reserved}"));
+    }
+    text
 }

@@ -4,24 +4,30 @@
 //! guard decides. Changes are made at once and can be rolled back until the batch is committed.
 
 mod gates;
+mod idle;
+mod kept;
 mod order;
 mod pools;
 mod records;
 mod resting;
 mod spaces;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 
+use address::Family;
 use ipnet::IpNet;
 
 pub use gates::{Gate, Gates};
+pub use kept::Keep;
 pub use order::{BootIndex, Order, Stamp, Tombstone};
-pub use pools::{PoolIndex, Pools, WindowState};
+pub use pools::{PoolIndex, Pools, Taken, WindowState};
 pub use records::{Class, Record, Slot};
 pub use spaces::{Space, SpaceIndex, Spaces};
 
 use crate::event::encoding::Key;
 use gates::Told;
+use idle::Idle;
+use kept::Kept;
 use order::LastCall;
 use records::Records;
 use resting::{Rest, Resting};
@@ -41,6 +47,10 @@ pub struct State {
     pub epoch: u32,
     records: Records,
     resting: Resting,
+    kept: Kept,
+    idle: Idle,
+    /// By space and number: few, and none in most ledgers.
+    reserved: BTreeSet<(SpaceIndex, Family, u128)>,
     journal: VecDeque<Undo>,
 }
 
@@ -54,6 +64,7 @@ enum Undo {
     Binding(String),
     Member(String, String),
     Gate(Box<Told>),
+    Keep(Slot, Option<Keep>),
 }
 
 impl State {
@@ -86,7 +97,18 @@ impl State {
     /// When the first resting address of a window is free again, in microseconds.
     #[must_use]
     pub fn next_wake(&self, space: SpaceIndex, window: &address::Window) -> Option<i64> {
-        self.resting.next_wake(space, window)
+        self.next_to_wake(space, window).map(|(until, _)| until)
+    }
+
+    /// The same, and which address that is.
+    #[must_use]
+    pub fn next_to_wake(
+        &self,
+        space: SpaceIndex,
+        window: &address::Window,
+    ) -> Option<(i64, std::net::IpAddr)> {
+        let (until, number) = self.resting.next_wake(space, window)?;
+        Some((until, address::from_number(window.family(), number)))
     }
 
     /// Put an address into a new state. Undone by `roll_back`.
@@ -251,24 +273,37 @@ impl State {
             self.journal.push_back(Undo::Pool(space, window.cidr()));
         }
         if new_window {
-            let taken = self.spaces.taken(space, window.family());
-            let all = address::count_in_window(window, taken);
-            let cooling = self.resting.count(space, window);
-            self.pools.set_counts(pool, window, all - cooling, cooling);
+            let taken = self.count(space, window);
+            self.pools.set_counts(pool, window, taken);
             self.journal.push_back(Undo::Window(pool));
         }
         pool
     }
 
-    /// (held, cooling) of a window, recorded or not.
+    /// How many addresses of a window are taken; it may be recorded or not.
     #[must_use]
-    pub fn counts(&self, space: SpaceIndex, window: &address::Window) -> (u128, u128) {
-        if let Some(known) = self.pools.find_window(space, window) {
-            return (known.held, known.cooling);
+    pub fn counts(&self, space: SpaceIndex, window: &address::Window) -> Taken {
+        match self.pools.find_window(space, window) {
+            Some(known) => known.taken,
+            None => self.count(space, window),
         }
-        let all = address::count_in_window(window, self.spaces.taken(space, window.family()));
+    }
+
+    fn count(&self, space: SpaceIndex, window: &address::Window) -> Taken {
+        let family = window.family();
+        let all = address::count_in_window(window, self.spaces.taken(space, family));
         let cooling = self.resting.count(space, window);
-        (all - cooling, cooling)
+        let (first, last) = (window.first(), window.last());
+        let reserved = self
+            .reserved
+            .range((space, family, first)..=(space, family, last))
+            .filter(|(_, _, number)| window.contains(address::from_number(family, *number)))
+            .count() as u128;
+        Taken {
+            held: all - cooling - reserved,
+            cooling,
+            reserved,
+        }
     }
 
     /// Free what has rested long enough. Undone by `roll_back`, like any change. Calls that nobody
@@ -321,6 +356,9 @@ impl State {
                 Undo::Recent(key, old) => self.order.unremember(key, old),
                 Undo::Binding(cluster) => self.spaces.unbind(&cluster),
                 Undo::Gate(told) => self.gates.untell(*told),
+                Undo::Keep(slot, old) => {
+                    self.kept.set(slot, old);
+                }
                 Undo::Member(cluster, name) => self.spaces.remove_member(&cluster, &name),
             }
         }
@@ -346,7 +384,22 @@ impl State {
         if let Some(new) = new.as_ref().filter(resting) {
             self.resting.insert(rest_of(slot, new));
         }
+        self.reserve_or_give_back(old.as_ref(), new.as_ref());
+        if !self.idle.is_empty() {
+            self.idle.shift(old.as_ref(), new.as_ref());
+        }
         self.records.replace(slot, old.as_ref(), new);
+    }
+
+    fn reserve_or_give_back(&mut self, old: Option<&Record>, new: Option<&Record>) {
+        let place = |record: &Record| (record.space, record.family, record.number);
+        let is_reserved = |record: &&Record| record.class == Class::Reserved;
+        if let Some(old) = old.filter(is_reserved) {
+            self.reserved.remove(&place(old));
+        }
+        if let Some(new) = new.filter(is_reserved) {
+            self.reserved.insert(place(new));
+        }
     }
 }
 

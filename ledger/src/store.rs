@@ -32,5 +32,5 @@ pub use migrate::{Migrated, migrate, set_app_password};
 pub use read::{
     AddressChange, AddressState, Changes, ClusterRow, Density, DifferencePage, DifferenceQuery,
     Event, EventQuery, HistoryPlace, HistoryQuery, Hold, HoldPage, HoldQuery, MapQuery, Moment,
-    SpaceRow, Subject, Wakeup, Wakeups,
+    Reservation, ReservationQuery, SpaceRow, Subject, Wakeup, Wakeups,
 };

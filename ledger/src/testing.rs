@@ -135,6 +135,7 @@ impl Recorder {
             ips: Vec::new(),
             position: 0,
             ranges: 1,
+            reserved: 0,
             rule: DecisionRule::LowestFree,
             window: WindowRecord::new(&self.window, false),
         });

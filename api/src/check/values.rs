@@ -6,19 +6,15 @@ use jiff::Timestamp;
 use crate::problem::Failure;
 
 /// 31 days.
-const LONGEST_COOLDOWN_SECONDS: u32 = 31 * 24 * 60 * 60;
+const LONGEST_REST_SECONDS: u32 = 31 * 24 * 60 * 60;
 
-/// How long addresses rest after their release.
-pub(crate) fn cooldown_seconds(given: u32) -> Result<u32, Failure> {
-    if given <= LONGEST_COOLDOWN_SECONDS {
+/// How long addresses rest, or are kept, after their release.
+pub(crate) fn rest_seconds(key: &str, given: u32) -> Result<u32, Failure> {
+    if given <= LONGEST_REST_SECONDS {
         return Ok(given);
     }
-    let problem = format!("is longer than 31 days ({LONGEST_COOLDOWN_SECONDS} s)");
-    Err(Failure::invalid(
-        "cooldown_seconds",
-        &given.to_string(),
-        &problem,
-    ))
+    let problem = format!("is longer than 31 days ({LONGEST_REST_SECONDS} s)");
+    Err(Failure::invalid(key, &given.to_string(), &problem))
 }
 
 /// The step of a hold: even.
@@ -85,9 +81,10 @@ mod tests {
     }
 
     #[test]
-    fn a_cooldown_ends_within_31_days() {
-        assert!(cooldown_seconds(2_678_400).is_ok());
-        assert!(cooldown_seconds(2_678_401).is_err());
+    fn a_rest_ends_within_31_days() {
+        assert!(rest_seconds("sticky_seconds", 2_678_400).is_ok());
+        let failure = rest_seconds("sticky_seconds", 2_678_401).expect_err("too long");
+        assert_eq!(failure.key(), Some("sticky_seconds"));
     }
 
     #[test]

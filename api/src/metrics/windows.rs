@@ -46,6 +46,10 @@ pub(super) fn registry(counted: &Counted) -> Registry {
         "window_cooling_addresses",
         "Addresses that rest after their release",
     );
+    let reserved = family(
+        "window_reserved_addresses",
+        "Addresses that are set aside by hand",
+    );
     let free = family(
         "window_free_addresses",
         "Addresses that can be handed out now",
@@ -56,8 +60,9 @@ pub(super) fn registry(counted: &Counted) -> Registry {
         let labels = labels(counts);
         for (family, count) in [
             (&capacity, counts.window.capacity()),
-            (&held, counts.held),
-            (&cooling, counts.cooling),
+            (&held, counts.taken.held),
+            (&cooling, counts.taken.cooling),
+            (&reserved, counts.taken.reserved),
             (&free, counts.free()),
         ] {
             family.get_or_create(&labels).set(as_f64(count));
@@ -106,6 +111,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use address::{Window, WindowText};
+    use ledger::state::Taken;
     use prometheus_client::encoding::text::encode;
 
     use super::*;
@@ -120,8 +126,10 @@ mod tests {
         WindowCounts {
             space: space.to_owned(),
             window: Window::parse(&text).unwrap(),
-            held,
-            cooling: 0,
+            taken: Taken {
+                held,
+                ..Taken::default()
+            },
         }
     }
 

@@ -54,16 +54,24 @@ problems! {
     AllocateProblems: [BODY, LANE, WRITE, &[
         Code::ClusterMismatch, Code::AttachmentConflict, Code::Stale, Code::Deleted, Code::Gated,
         Code::SpaceConflict, Code::AddressOutsideWindow, Code::AddressTaken,
-        Code::AddressCooling, Code::Exhausted, Code::Cooling,
+        Code::AddressReserved, Code::AddressKept, Code::AddressCooling, Code::Exhausted,
+        Code::Kept, Code::Cooling,
     ]];
     ReleaseProblems: [BODY, LANE, WRITE, &[Code::ClusterMismatch]];
     LookUpProblems: [ANY, READ, &[Code::NotFound]];
     ListHoldsProblems: [ANY, READ, &[Code::NotFound]];
     ReleaseHoldProblems: [BODY, LANE, WRITE, &[
-        Code::NotFound, Code::ClusterMismatch, Code::StepMismatch,
+        Code::NotFound, Code::ClusterMismatch, Code::AddressReserved, Code::StepMismatch,
+    ]];
+    ReserveProblems: [BODY, LANE, WRITE, &[
+        Code::SpaceConflict, Code::AddressTaken, Code::AddressReserved, Code::AddressKept,
+    ]];
+    GiveBackProblems: [BODY, LANE, WRITE, &[
+        Code::NotFound, Code::AddressTaken, Code::StepMismatch,
     ]];
     ImportProblems: [BODY, LANE, WRITE, &[
-        Code::ClusterMismatch, Code::SpaceConflict, Code::AddressTaken, Code::AddressCooling,
+        Code::ClusterMismatch, Code::SpaceConflict, Code::AddressTaken, Code::AddressReserved,
+        Code::AddressKept, Code::AddressCooling,
     ]];
     ListProblems: [ANY, READ];
     ListInSpaceProblems: [ANY, READ, LANE, &[Code::NotFound]];

@@ -129,8 +129,8 @@ fn pools(windows: &[WindowCounts]) -> Table {
 fn pool(counts: &WindowCounts) -> Vec<Cell> {
     let window = wire::window(counts);
     let capacity = counts.window.capacity();
-    let used = words::percent(counts.held, capacity);
-    let label = words::share(counts.held, capacity);
+    let used = words::percent(counts.taken.held, capacity);
+    let label = words::share(counts.taken.held, capacity);
     let bar = html! {
         meter min="0" max="100" low="75" high="90" optimum="0" value=(used)
             aria-label=(format!("held in {}", window.pool)) { (label) }

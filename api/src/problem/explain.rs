@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use ipledger_client::types::ProblemCode;
-use ledger::{Error, Hold, Ledger, Refusal};
+use ledger::{Error, Hold, Ledger, Refusal, Reservation};
 use tokio::sync::Semaphore;
 
 use super::ledger::Keys;
@@ -26,7 +26,14 @@ const GOOD_FOR: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct Explainer {
     permits: Semaphore,
-    known: Mutex<HashMap<Question, (Instant, Option<Hold>)>>,
+    known: Mutex<HashMap<Question, (Instant, Option<Found>)>>,
+}
+
+/// What explains a refusal.
+#[derive(Debug, Clone)]
+enum Found {
+    Hold(Box<Hold>),
+    Reservation(Box<Reservation>),
 }
 
 /// What an explanation is about: space, first and last address, and whether one hold or the oldest
@@ -46,21 +53,22 @@ impl App {
     /// The failure for an error of the ledger, with holder or oldest hold where they matter.
     pub(crate) async fn explain(&self, error: Error, keys: Keys) -> Failure {
         let found = match &error {
-            Error::Refused(
-                refusal @ (Refusal::AddressTaken { .. } | Refusal::Exhausted { .. }),
-            ) => self.explainer.look(&self.ledger, refusal).await,
+            Error::Refused(refusal) if question(refusal).is_some() => {
+                self.explainer.look(&self.ledger, refusal).await
+            }
             _ => None,
         };
         let failure = Failure::from_ledger(error, keys, self.clock.now());
         match found {
-            Some(hold) => failure.with_hold(&hold),
+            Some(Found::Hold(hold)) => failure.with_hold(&hold),
+            Some(Found::Reservation(reservation)) => failure.with_reservation(&reservation),
             None => failure,
         }
     }
 }
 
 impl Explainer {
-    async fn look(&self, ledger: &Ledger, refusal: &Refusal) -> Option<Hold> {
+    async fn look(&self, ledger: &Ledger, refusal: &Refusal) -> Option<Found> {
         let question = question(refusal)?;
         let read = async {
             if let Some(known) = self.recall(&question) {
@@ -71,18 +79,12 @@ impl Explainer {
             if let Some(known) = self.recall(&question) {
                 return Ok(known);
             }
-            let hold = match refusal {
-                Refusal::AddressTaken { hold, .. } => ledger.describe(hold, PATIENCE).await?,
-                Refusal::Exhausted { space, window, .. } => {
-                    ledger.oldest_hold(space, window, PATIENCE).await?
-                }
-                _ => None,
-            };
-            self.remember(question, hold.clone());
-            Ok::<_, Error>(hold)
+            let found = find(ledger, refusal).await?;
+            self.remember(question, found.clone());
+            Ok::<_, Error>(found)
         };
         match tokio::time::timeout(PATIENCE, read).await {
-            Ok(Ok(hold)) => hold,
+            Ok(Ok(found)) => found,
             Ok(Err(error)) => {
                 tracing::warn!(kind = error.kind(), %error, "a refusal stays unexplained");
                 None
@@ -91,23 +93,41 @@ impl Explainer {
         }
     }
 
-    fn recall(&self, question: &Question) -> Option<Option<Hold>> {
+    fn recall(&self, question: &Question) -> Option<Option<Found>> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let (at, hold) = known.get(question)?;
-        (at.elapsed() < GOOD_FOR).then(|| hold.clone())
+        let (at, found) = known.get(question)?;
+        (at.elapsed() < GOOD_FOR).then(|| found.clone())
     }
 
-    fn remember(&self, question: Question, hold: Option<Hold>) {
+    fn remember(&self, question: Question, found: Option<Found>) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.retain(|_, (at, _)| at.elapsed() < GOOD_FOR);
-        known.insert(question, (Instant::now(), hold));
+        known.insert(question, (Instant::now(), found));
     }
+}
+
+async fn find(ledger: &Ledger, refusal: &Refusal) -> Result<Option<Found>, Error> {
+    let hold = match refusal {
+        Refusal::AddressTaken { hold, .. } => ledger.describe(hold, PATIENCE).await?,
+        Refusal::AddressKept { hold, .. } => ledger.describe_last(hold, PATIENCE).await?,
+        Refusal::AddressReserved { hold, .. } => {
+            let found = ledger.describe_reservation(hold, PATIENCE).await?;
+            return Ok(found.map(|found| Found::Reservation(Box::new(found))));
+        }
+        Refusal::Exhausted { space, window, .. } => {
+            ledger.oldest_hold(space, window, PATIENCE).await?
+        }
+        _ => None,
+    };
+    Ok(hold.map(|hold| Found::Hold(Box::new(hold))))
 }
 
 /// A step is part of the reason, so that a hold that was ended does not explain the next one.
 fn question(refusal: &Refusal) -> Option<Question> {
     match refusal {
-        Refusal::AddressTaken { ip, hold } => Some((
+        Refusal::AddressTaken { ip, hold }
+        | Refusal::AddressReserved { ip, hold }
+        | Refusal::AddressKept { ip, hold, .. } => Some((
             format!("{} {}", hold.space, hold.step),
             *ip,
             *ip,
@@ -129,9 +149,22 @@ impl Failure {
             self.0.detail.push_str(&words);
             return self.held_by(holder);
         }
+        if self.code() == ProblemCode::AddressKept {
+            let pod = holder.pod.as_deref().unwrap_or("an unknown pod");
+            self.0.detail.push_str(", ");
+            self.0.detail.push_str(pod);
+            return self;
+        }
         self.0.detail.push_str("; the oldest hold is ");
         self.0.detail.push_str(&holder.address);
         self.0.detail.push_str(" of ");
+        self.0.detail.push_str(&words);
+        self
+    }
+    fn with_reservation(mut self, reservation: &Reservation) -> Self {
+        let Reservation { actor, reason, .. } = reservation;
+        let since = crate::wire::time(reservation.recorded_at);
+        let words = format!(" by {} since {since}: {reason}", actor.name);
         self.0.detail.push_str(&words);
         self
     }

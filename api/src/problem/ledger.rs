@@ -113,6 +113,20 @@ fn refused(refusal: &Refusal, keys: Keys, now: Timestamp) -> Failure {
                 .about(keys.address, &ip.to_string())
                 .retry_after(FULL_RETRY_SECONDS)
         }
+        Refusal::AddressReserved { ip, hold } => {
+            let detail = format!("{} {:?} is reserved ({hold})", keys.address, ip.to_string());
+            Failure::new(ProblemCode::AddressReserved, detail).about(keys.address, &ip.to_string())
+        }
+        Refusal::AddressKept { ip, until, .. } => {
+            let (ip, until_text) = (ip.to_string(), crate::wire::time(*until));
+            let key = keys.address;
+            let detail = format!(
+                "{key} {ip:?} is kept until {until_text} for the pod of its last holder's name"
+            );
+            Failure::new(ProblemCode::AddressKept, detail)
+                .about(key, &ip)
+                .retry_after(seconds_until(*until, now))
+        }
         Refusal::AddressCooling { ip, until } => {
             let (ip, until_text) = (ip.to_string(), crate::wire::time(*until));
             let key = keys.address;
@@ -126,6 +140,13 @@ fn refused(refusal: &Refusal, keys: Keys, now: Timestamp) -> Failure {
         } => {
             full(refusal, ProblemCode::Exhausted, *position, window).retry_after(FULL_RETRY_SECONDS)
         }
+        Refusal::Kept {
+            position,
+            window,
+            until,
+            ..
+        } => full(refusal, ProblemCode::Kept, *position, window)
+            .retry_after(seconds_until(*until, now)),
         Refusal::Cooling {
             position,
             window,

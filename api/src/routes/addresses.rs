@@ -6,10 +6,11 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::{Extension, Json};
 use ipledger_client::types::{
-    AllocateRequest, AllocateResponse, Attachment, ProblemCode, ReleaseRequest, ReleaseResponse,
+    self, AllocateRequest, AllocateResponse, Attachment, ProblemCode, ReleaseRequest,
+    ReleaseResponse,
 };
 use ledger::answer::Answer;
-use ledger::command::{Allocate, Release, SpaceSelector};
+use ledger::command::{AddressOrder, Allocate, Release, SpaceSelector};
 use ledger::{Command, Error, EventQuery, Hold, Refusal};
 use utoipa::IntoParams;
 
@@ -77,7 +78,8 @@ fn allocate_command(
     }
     let ranges = check::ranges(&request.ranges)?;
     let ips = check::fixed_addresses(&request.ips, ranges.len())?;
-    let cooldown_seconds = check::cooldown_seconds(request.cooldown_seconds)?;
+    let cooldown_seconds = check::rest_seconds("cooldown_seconds", request.cooldown_seconds)?;
+    let sticky_seconds = check::rest_seconds("sticky_seconds", request.sticky_seconds)?;
     let claimed_at = check::time("claimed_at", request.claimed_at.as_deref())?;
     Ok(Allocate {
         space: SpaceSelector {
@@ -91,7 +93,12 @@ fn allocate_command(
         token,
         ranges,
         ips,
+        order: match request.order {
+            None | Some(types::AddressOrder::LowestFree) => AddressOrder::LowestFree,
+            Some(types::AddressOrder::LongestIdle) => AddressOrder::LongestIdle,
+        },
         cooldown_seconds,
+        sticky_seconds,
         dry_run: request.dry_run,
         provenance: context.provenance(claimed_at),
     })

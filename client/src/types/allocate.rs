@@ -31,9 +31,17 @@ pub struct AllocateRequest {
     /// Fixed addresses. Each must lie in one of the ranges, and replaces the search in it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ips: Vec<String>,
+    /// Which of the free addresses; absent: the lowest one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<AddressOrder>,
     /// How long the addresses rest after their release, in seconds. At most 31 days.
     #[serde(default)]
     pub cooldown_seconds: u32,
+    /// How long the addresses are kept for the pod of the same namespace and name after their
+    /// release, in seconds; only for names that end in an ordinal, as in a StatefulSet. At most 31
+    /// days.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub sticky_seconds: u32,
     /// Decide and answer, but write nothing.
     #[serde(default)]
     pub dry_run: bool,
@@ -44,6 +52,18 @@ pub struct AllocateRequest {
     /// When the actor says that this happened. The ledger's own time stands beside it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claimed_at: Option<String>,
+}
+
+/// Which of several free addresses is handed out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum AddressOrder {
+    /// The lowest one.
+    LowestFree,
+    /// The one that nobody had for the longest time: never used ones first, then the one that was
+    /// released first.
+    LongestIdle,
 }
 
 /// One range of a request, in whereabouts' words.
@@ -103,4 +123,12 @@ pub struct AllocatedAddress {
 
 fn default_true() -> bool {
     true
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde asks with a reference"
+)]
+fn is_zero(seconds: &u32) -> bool {
+    *seconds == 0
 }

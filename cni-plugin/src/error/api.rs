@@ -61,9 +61,12 @@ fn from_problem(problem: Problem, keys: &dyn KeyNames) -> CniError {
 fn code_of(problem: &Problem) -> Code {
     match problem.code {
         ProblemCode::Exhausted => Code::Exhausted,
-        ProblemCode::AddressTaken => Code::AddressTaken,
+        ProblemCode::AddressTaken | ProblemCode::AddressReserved => Code::AddressTaken,
         ProblemCode::AddressOutsideWindow => Code::AddressOutsideWindow,
-        ProblemCode::Cooling | ProblemCode::AddressCooling => Code::CoolingDown,
+        ProblemCode::Cooling
+        | ProblemCode::AddressCooling
+        | ProblemCode::Kept
+        | ProblemCode::AddressKept => Code::CoolingDown,
         ProblemCode::Stale | ProblemCode::Deleted => Code::Superseded,
         ProblemCode::AttachmentConflict
         | ProblemCode::SpaceConflict
@@ -154,8 +157,11 @@ mod tests {
                 ("space_conflict", 108),
                 ("address_outside_window", 103),
                 ("address_taken", 102),
+                ("address_reserved", 102),
+                ("address_kept", 106),
                 ("address_cooling", 106),
                 ("exhausted", 100),
+                ("kept", 106),
                 ("cooling", 106),
                 ("step_mismatch", 108),
                 ("overloaded", 11),

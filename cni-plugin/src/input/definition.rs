@@ -1,9 +1,12 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 
+use ipledger_client::types::AddressOrder;
+
 use super::dns::dns;
 use super::fixed::static_addresses;
 use super::json::Repeated;
+use super::period::{order, rest_seconds};
 use super::range::{Range, check_gateway_family, ranges};
 use super::requested::{Requested, requested};
 use super::route::routes;
@@ -12,8 +15,6 @@ use crate::error::{CniError, Code, KeyNames};
 use crate::log::Log;
 use crate::result::{AssignedIp, Dns, Route};
 
-const LONGEST_COOLDOWN_SECONDS: u32 = 31 * 24 * 3600;
-
 /// What an `ipam` block asks for.
 #[derive(Debug)]
 pub(crate) struct Definition {
@@ -21,7 +22,9 @@ pub(crate) struct Definition {
     pub(crate) ranges: Vec<Range>,
     pub(crate) network_name: Option<String>,
     pub(crate) enable_overlapping_ranges: bool,
+    pub(crate) order: Option<AddressOrder>,
     pub(crate) cooldown_seconds: u32,
+    pub(crate) sticky_seconds: u32,
     pub(crate) gateway: Option<IpAddr>,
     pub(crate) routes: Vec<Route>,
     pub(crate) dns: Dns,
@@ -77,10 +80,9 @@ impl Definition {
                 .transpose()?
                 .map(str::to_owned),
             enable_overlapping_ranges: overlapping(block, log)?,
-            cooldown_seconds: match block.get("cooldown") {
-                Some(field) => field.integer_within(0, LONGEST_COOLDOWN_SECONDS)?,
-                None => 0,
-            },
+            order: order(block)?,
+            cooldown_seconds: rest_seconds(block, "cooldown")?,
+            sticky_seconds: rest_seconds(block, "sticky")?,
             gateway: gateway.map(|(gateway, _)| gateway),
             routes: routes(block)?,
             dns: dns(block, mode)?,
@@ -152,6 +154,7 @@ impl KeyNames for Definition {
             "owner.uid" => "CNI_ARGS K8S_POD_UID",
             "owner.node" => "node",
             "cooldown_seconds" => "cooldown",
+            "sticky_seconds" => "sticky",
             "ranges" => "ipRanges",
             "ips" => self.list_of_requested()?,
             _ => return self.user_key_of_list(api_key),

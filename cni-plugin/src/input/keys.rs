@@ -19,6 +19,8 @@ enum Kind {
     Object,
     /// A string or a list of strings.
     TextOrList,
+    /// A number of seconds, or a string with a unit.
+    Duration,
 }
 
 type Known = &'static [(&'static str, Kind)];
@@ -64,7 +66,9 @@ const KNOWN: Known = &[
     ("queue_dir", Kind::Text),
     ("timeout_seconds", Kind::Number),
     ("node", Kind::Text),
-    ("cooldown", Kind::Number),
+    ("order", Kind::Text),
+    ("cooldown", Kind::Duration),
+    ("sticky", Kind::Duration),
     ("status_when_exhausted", Kind::Text),
     ("ips_outside_window", Kind::Boolean),
 ];
@@ -172,10 +176,11 @@ impl Checker<'_, '_> {
 fn of_kind(field: &Field<'_>, kind: Kind) -> Result<(), CniError> {
     match kind {
         Kind::Text => field.text().map(drop),
-        Kind::Number => field.integer().map(drop),
         Kind::Boolean => field.boolean().map(drop),
         Kind::List => field.list().map(drop),
         Kind::Object => field.object().map(drop),
+        Kind::Duration if field.value.is_string() => Ok(()),
+        Kind::Number | Kind::Duration => field.integer().map(drop),
         Kind::TextOrList if field.value.is_string() || field.value.is_array() => Ok(()),
         Kind::TextOrList => Err(field.wrong("is neither a string nor a list of strings")),
     }

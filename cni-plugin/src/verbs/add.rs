@@ -97,7 +97,9 @@ fn request(prepared: &Prepared<'_>, definition: &Definition) -> Option<AllocateR
             .iter()
             .map(|ip| ip.address.to_string())
             .collect(),
+        order: definition.order,
         cooldown_seconds: definition.cooldown_seconds,
+        sticky_seconds: definition.sticky_seconds,
         dry_run: false,
         deadline_ms: None,
         claimed_at: Some(prepared.session.host.now_text()),

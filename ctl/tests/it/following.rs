@@ -38,6 +38,8 @@ async fn allocate(service: &Service, pod: &str) {
         ranges: vec![window],
         ips: Vec::new(),
         cooldown_seconds: 0,
+        order: ledger::command::AddressOrder::default(),
+        sticky_seconds: 0,
         dry_run: false,
         provenance: Provenance {
             request_id: "test".to_owned(),

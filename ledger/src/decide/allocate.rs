@@ -7,8 +7,9 @@ use crate::answer::{Allocated, AllocatedAddress, Answer};
 use crate::command::Allocate;
 use crate::event::encoding::{Key, fingerprint_of, hex};
 use crate::event::{Decision, Kind, Payload, WindowRecord};
+use crate::model::Attachment;
 use crate::refusal::{HoldRef, Refusal};
-use crate::state::{Record, SpaceIndex, State};
+use crate::state::{Keep, Record, SpaceIndex, State};
 
 pub(super) fn decide(state: &State, request: &Allocate, now_us: i64) -> Verdict {
     try_decide(state, request, now_us).unwrap_or_else(|verdict| verdict)
@@ -33,12 +34,15 @@ fn try_decide(state: &State, request: &Allocate, now_us: i64) -> Result<Verdict,
         .map(|window| resolve(state, &request.space, window.cidr()))
         .collect::<Result<Vec<Place>, Verdict>>()?;
     let older: Vec<Record> = owner.map_or_else(Vec::new, |owner| state.of_owner(owner));
+    let kept = kept_for(state, request, now_us);
     let chooser = Chooser {
         state,
         request,
         places: &places,
         owner,
         older: &older,
+        kept: &kept,
+        now_us,
     };
     let seen = || places.iter().filter_map(Place::space).collect();
     let choices = chooser
@@ -127,7 +131,7 @@ fn hold_event(
     let position = u16::try_from(position).expect("a request has at most 16 ranges");
     let ranges = u16::try_from(request.ranges.len()).expect("a request has at most 16 ranges");
     let known = state.pools.find_window(space, window);
-    let (held, cooling) = state.counts(space, window);
+    let taken = state.counts(space, window);
     let step = match choice.previous_step {
         // A takeover releases the old hold in between.
         Some(step) if choice.releases_first => step + 2,
@@ -139,6 +143,7 @@ fn hold_event(
     } else {
         "add"
     };
+    let keep = keep(request);
     let mut payload = Payload::new(Kind::Allocated, reason, &request.provenance);
     payload.attachment = Some(request.attachment.clone());
     payload.owner = request.owner.clone();
@@ -153,13 +158,15 @@ fn hold_event(
     payload.token = request.token;
     payload.content = Some(hex(&content.to_be_bytes()));
     payload.cooldown_seconds = Some(request.cooldown_seconds);
+    payload.sticky_seconds = keep.map(|keep| keep.seconds);
     payload.decision = Some(Decision {
         capacity: window.capacity().to_string(),
-        cooling: u64::try_from(cooling).unwrap_or(u64::MAX),
-        held: u64::try_from(held).unwrap_or(u64::MAX),
+        cooling: to_u64(taken.cooling),
+        held: to_u64(taken.held),
         ips: request.ips.clone(),
         position,
         ranges,
+        reserved: to_u64(taken.reserved),
         rule: choice.rule,
         window: match known {
             Some(known) if known.persisted => known.record.clone(),
@@ -175,11 +182,37 @@ fn hold_event(
             owner,
             token: request.token,
             content,
-            cooldown_seconds: request.cooldown_seconds,
+            rest_seconds: payload.rest_seconds(),
+            keep,
             position,
         })),
         payload,
     }
+}
+
+/// For whom the addresses are kept after their release, if the request wants that.
+fn keep(request: &Allocate) -> Option<Keep> {
+    let seconds = request.sticky_seconds;
+    let name = (seconds > 0).then(|| name_key(request))??;
+    Some(Keep { name, seconds })
+}
+
+/// What is kept for the pod of this name. Its request need not be sticky any more.
+fn kept_for(state: &State, request: &Allocate, now_us: i64) -> Vec<Record> {
+    let name = state.keeps_any().then(|| name_key(request)).flatten();
+    name.map_or_else(Vec::new, |name| state.kept_by_name(name, now_us))
+}
+
+fn name_key(request: &Allocate) -> Option<Key> {
+    let Attachment {
+        cluster, ifname, ..
+    } = &request.attachment;
+    request.owner.as_ref()?.name_key(cluster, ifname)
+}
+
+/// Larger counts are told as the largest number there is.
+pub(super) fn to_u64(count: u128) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
 }
 
 fn preview(state: &State, request: &Allocate, places: &[Place], choices: &[Choice]) -> Allocated {

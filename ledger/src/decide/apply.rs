@@ -4,9 +4,9 @@ use address::Window;
 
 use super::{Change, HoldChange, LaterCall, NewEvent};
 use crate::event::encoding::Key;
-use crate::event::{Kind, Payload, WindowRecord};
+use crate::event::{DecisionRule, Kind, Payload, WindowRecord};
 use crate::model::Attachment;
-use crate::state::{Class, Gate, Record, SpaceIndex, Stamp, State};
+use crate::state::{Class, Gate, Keep, Record, SpaceIndex, Stamp, State};
 
 /// Take decided events into the state, with the positions that they will have. Undone by
 /// `State::roll_back`.
@@ -43,8 +43,13 @@ pub fn apply_recorded(
         (Kind::Allocated, Some(_)) => {
             Change::Hold(Box::new(recorded_hold(state, space, &payload)?))
         }
+        (Kind::Reserved, Some((ip, _))) => {
+            Change::Hold(Box::new(recorded_reservation(state, space, ip, &payload)?))
+        }
         (Kind::Released, Some(_)) => Change::Free,
-        (Kind::Allocated | Kind::Released, None) => return Err("it has no address".to_owned()),
+        (Kind::Allocated | Kind::Released | Kind::Reserved, None) => {
+            return Err("it has no address".to_owned());
+        }
         _ => Change::None,
     };
     if let Change::Hold(hold) = &change {
@@ -82,7 +87,7 @@ fn apply_hold(
 ) {
     let pool = state.record_window(event.space, &hold.window);
     let boot = hold.token.map(|token| state.order.see(&token).boot);
-    state.put(Record {
+    let slot = state.put(Record {
         number: address::to_number(ip),
         attachment: hold.attachment,
         owner: hold.owner.unwrap_or(0),
@@ -95,11 +100,19 @@ fn apply_hold(
         space: event.space,
         pool,
         step,
-        cooldown_seconds: hold.cooldown_seconds,
+        cooldown_seconds: hold.rest_seconds,
         position: hold.position,
         family: address::family(ip),
-        class: Class::Held,
+        class: match event.payload.kind {
+            Kind::Reserved => Class::Reserved,
+            _ => Class::Held,
+        },
     });
+    state.keep(slot, hold.keep);
+    let decision = event.payload.decision.as_ref();
+    if decision.is_some_and(|decision| decision.rule == DecisionRule::LongestIdle) {
+        state.follow_idle(event.space, &hold.window);
+    }
 }
 
 fn apply_release(
@@ -279,9 +292,35 @@ fn recorded_hold(
         owner: owner_of(payload),
         token: payload.token,
         content,
-        cooldown_seconds: payload.cooldown_seconds.unwrap_or(0),
+        rest_seconds: payload.rest_seconds(),
+        keep: payload
+            .sticky_seconds
+            .zip(name_of(payload))
+            .map(|(seconds, name)| Keep { name, seconds }),
         position: decision.position,
     })
+}
+
+/// The key of the name that a hold is kept for.
+fn name_of(allocated: &Payload) -> Option<Key> {
+    let attachment = allocated.attachment.as_ref()?;
+    let owner = allocated.owner.as_ref()?;
+    owner.name_key(&attachment.cluster, &attachment.ifname)
+}
+
+fn recorded_reservation(
+    state: &State,
+    space: SpaceIndex,
+    ip: IpAddr,
+    payload: &Payload,
+) -> Result<HoldChange, String> {
+    let decision = payload
+        .decision
+        .as_ref()
+        .ok_or("it has no decision record")?;
+    let window = recorded_window(state, space, &decision.window)?;
+    let name = &state.spaces.get(space).name;
+    Ok(super::reserve::change(name, ip, window, payload))
 }
 
 /// The window of a record; a long list of exclusions stands in the window's first event only.

@@ -4,7 +4,7 @@ use address::Window;
 
 use super::allocate::{hold_ref, timestamp};
 use super::resolve::Place;
-use crate::command::Allocate;
+use crate::command::{AddressOrder, Allocate};
 use crate::event::DecisionRule;
 use crate::event::encoding::Key;
 use crate::refusal::Refusal;
@@ -53,6 +53,10 @@ pub(super) struct Chooser<'a> {
     pub(super) owner: Option<Key>,
     /// What the owner's older sandbox holds, or held and nobody else may have yet.
     pub(super) older: &'a [Record],
+    /// What is kept for the owner's name.
+    pub(super) kept: &'a [Record],
+    /// Microseconds.
+    pub(super) now_us: i64,
 }
 
 impl Chooser<'_> {
@@ -89,7 +93,8 @@ impl Chooser<'_> {
                 choice.is_some_and(|choice| choice.ip == ip) && *of == self.places[position]
             })
         };
-        match self.takeover(position, &used) {
+        let own = self.takeover(position, &used);
+        match own.or_else(|| self.kept(position, &used)) {
             Some(choice) => Ok(choice),
             None => self.free(position, &used),
         }
@@ -98,6 +103,7 @@ impl Chooser<'_> {
     fn fixed(&self, place: &Place, ip: IpAddr) -> Result<Choice, Refusal> {
         let record = place.record_of(self.state, ip);
         let own = |record: &Record| self.owner.is_some_and(|owner| owner == record.owner);
+        let is_kept_for_it = |record: &Record| self.kept.contains(record);
         let releases_first = match record {
             Some(record) if record.is_held() && own(record) => true,
             Some(record) if record.is_held() => {
@@ -106,9 +112,14 @@ impl Chooser<'_> {
                     hold: hold_ref(self.state, record),
                 });
             }
-            Some(record) if record.class == Class::Cooling && !own(record) => {
-                let until = timestamp(record.cooling_until_us());
-                return Err(Refusal::AddressCooling { ip, until });
+            Some(record) if record.class == Class::Reserved => {
+                let hold = hold_ref(self.state, record);
+                return Err(Refusal::AddressReserved { ip, hold });
+            }
+            Some(record)
+                if record.class == Class::Cooling && !own(record) && !is_kept_for_it(record) =>
+            {
+                return Err(resting(self.state, record, self.now_us));
             }
             _ => false,
         };
@@ -120,14 +131,10 @@ impl Chooser<'_> {
         })
     }
 
-    /// The address of the owner's older sandbox, preferably from the same range of the request.
+    /// The address of the owner's older sandbox.
     fn takeover(&self, position: usize, used: &impl Fn(IpAddr) -> bool) -> Option<Choice> {
-        let fits = |record: &&Record| record.is_held() && self.fits(position, record, used);
-        let record = self
-            .older
-            .iter()
-            .find(|record| usize::from(record.position) == position && fits(record))
-            .or_else(|| self.older.iter().find(fits))?;
+        let held = self.older.iter().filter(|record| record.is_held());
+        let record = self.fitting(held, position, used)?;
         Some(Choice {
             ip: record.ip(),
             rule: DecisionRule::Takeover,
@@ -136,7 +143,31 @@ impl Chooser<'_> {
         })
     }
 
-    /// The lowest address that is free, or resting after this very owner.
+    /// The address that is kept for the owner's name.
+    fn kept(&self, position: usize, used: &impl Fn(IpAddr) -> bool) -> Option<Choice> {
+        let record = self.fitting(self.kept.iter(), position, used)?;
+        Some(Choice {
+            ip: record.ip(),
+            rule: DecisionRule::Sticky,
+            previous_step: Some(record.step),
+            releases_first: false,
+        })
+    }
+
+    /// One that the range may hand out, preferably from the same range of the request.
+    fn fitting<'r>(
+        &self,
+        records: impl Iterator<Item = &'r Record>,
+        position: usize,
+        used: &impl Fn(IpAddr) -> bool,
+    ) -> Option<&'r Record> {
+        records
+            .filter(|record| self.fits(position, record, used))
+            .min_by_key(|record| usize::from(record.position) != position)
+    }
+
+    /// In the order that the request wants: the lowest address that is free or resting after this
+    /// very owner; or the one that nobody had for the longest time, and only then one that rests.
     fn free(&self, position: usize, used: &impl Fn(IpAddr) -> bool) -> Result<Choice, Refusal> {
         let (window, place) = (&self.request.ranges[position], &self.places[position]);
         let resting = self
@@ -145,15 +176,29 @@ impl Chooser<'_> {
             .filter(|record| record.class == Class::Cooling && self.fits(position, record, used))
             .map(Record::ip)
             .min();
-        let lowest = self.lowest_unused(window, place, used);
-        let ip = match (lowest, resting) {
-            (Some(lowest), Some(resting)) => lowest.min(resting),
-            (Some(ip), None) | (None, Some(ip)) => ip,
+        let (free, rule) = match (self.request.order, place.space()) {
+            (AddressOrder::LongestIdle, Some(space)) => (
+                self.state.longest_idle(space, window, used),
+                DecisionRule::LongestIdle,
+            ),
+            // Nobody had any.
+            (AddressOrder::LongestIdle, None) => (
+                self.lowest_unused(window, place, used),
+                DecisionRule::LongestIdle,
+            ),
+            (AddressOrder::LowestFree, _) => (
+                self.lowest_unused(window, place, used),
+                DecisionRule::LowestFree,
+            ),
+        };
+        let ip = match (free, resting) {
+            (Some(free), Some(resting)) if rule == DecisionRule::LowestFree => free.min(resting),
+            (Some(ip), _) | (None, Some(ip)) => ip,
             (None, None) => return Err(self.full(position)),
         };
         Ok(Choice {
             ip,
-            rule: DecisionRule::LowestFree,
+            rule,
             previous_step: place.record_of(self.state, ip).map(|record| record.step),
             releases_first: false,
         })
@@ -185,28 +230,51 @@ impl Chooser<'_> {
 
     fn full(&self, position: usize) -> Refusal {
         let (window, place) = (&self.request.ranges[position], &self.places[position]);
-        let (held, cooling) = place.counts(self.state, window);
+        let taken = Box::new(place.counts(self.state, window));
         let wakes = place
             .space()
-            .and_then(|space| self.state.next_wake(space, window));
+            .and_then(|space| self.state.next_to_wake(space, window));
         let (space, window) = (place.name(self.state).to_owned(), Box::new(window.clone()));
-        match wakes {
-            Some(until) => Refusal::Cooling {
+        let Some((until, ip)) = wakes else {
+            return Refusal::Exhausted {
                 position,
                 space,
                 window,
-                held,
-                cooling,
-                until: timestamp(until),
-            },
-            None => Refusal::Exhausted {
+                taken,
+            };
+        };
+        let until = timestamp(until);
+        let next = place.record_of(self.state, ip);
+        let is_kept = |record| self.state.kept_for(record, self.now_us).is_some();
+        if next.is_some_and(is_kept) {
+            return Refusal::Kept {
                 position,
                 space,
                 window,
-                held,
-                cooling,
-            },
+                taken,
+                until,
+            };
         }
+        Refusal::Cooling {
+            position,
+            space,
+            window,
+            taken,
+            until,
+        }
+    }
+}
+
+/// Why nobody else may have an address that rests.
+pub(super) fn resting(state: &State, record: &Record, now_us: i64) -> Refusal {
+    let (ip, until) = (record.ip(), timestamp(record.cooling_until_us()));
+    match state.kept_for(record, now_us) {
+        Some(_) => Refusal::AddressKept {
+            ip,
+            hold: hold_ref(state, record),
+            until,
+        },
+        None => Refusal::AddressCooling { ip, until },
     }
 }
 
@@ -214,8 +282,11 @@ impl Chooser<'_> {
 fn precedence(refusal: &Refusal) -> u8 {
     match refusal {
         Refusal::AddressTaken { .. } => 0,
-        Refusal::AddressCooling { .. } => 1,
-        Refusal::Exhausted { .. } => 2,
-        _ => 3,
+        Refusal::AddressReserved { .. } => 1,
+        Refusal::AddressKept { .. } => 2,
+        Refusal::AddressCooling { .. } => 3,
+        Refusal::Exhausted { .. } => 4,
+        Refusal::Kept { .. } => 5,
+        _ => 6,
     }
 }

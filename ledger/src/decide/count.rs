@@ -7,7 +7,7 @@ use super::resolve::{Place, resolve};
 use crate::answer::{Answer, Counted, WindowCounts};
 use crate::command::{Count, SpaceSelector};
 use crate::refusal::Refusal;
-use crate::state::State;
+use crate::state::{State, Taken};
 
 /// Counts windows, as memory knows them.
 pub(super) fn decide(state: &State, count: &Count) -> Verdict {
@@ -29,14 +29,8 @@ fn recorded(state: &State, only: Option<&str>) -> Result<Counted, Verdict> {
     let mut counted = nothing();
     for (space, known) in state.pools.windows() {
         if only.is_none_or(|only| only == state.spaces.get(space).name) {
-            let counts = (known.held, known.cooling);
-            add(
-                &mut counted,
-                state,
-                &Place::Space(space),
-                &known.window,
-                counts,
-            );
+            let place = Place::Space(space);
+            add(&mut counted, state, &place, &known.window, known.taken);
         }
     }
     // First use is an order within a space only: every replica must give the same one.
@@ -48,8 +42,8 @@ fn ranges(state: &State, selector: &SpaceSelector, windows: &[Window]) -> Result
     let mut counted = nothing();
     for window in windows {
         let place = resolve(state, selector, window.cidr())?;
-        let counts = place.counts(state, window);
-        add(&mut counted, state, &place, window, counts);
+        let taken = place.counts(state, window);
+        add(&mut counted, state, &place, window, taken);
     }
     Ok(counted)
 }
@@ -61,13 +55,7 @@ fn nothing() -> Counted {
     }
 }
 
-fn add(
-    counted: &mut Counted,
-    state: &State,
-    place: &Place,
-    window: &Window,
-    (held, cooling): (u128, u128),
-) {
+fn add(counted: &mut Counted, state: &State, place: &Place, window: &Window, taken: Taken) {
     let name = place.name(state).to_owned();
     if let Some(space) = place.space() {
         counted
@@ -77,7 +65,6 @@ fn add(
     counted.windows.push(WindowCounts {
         space: name,
         window: window.clone(),
-        held,
-        cooling,
+        taken,
     });
 }

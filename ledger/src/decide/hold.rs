@@ -1,7 +1,11 @@
+use std::net::IpAddr;
+
 use address::Window;
+use ipnet::IpNet;
 use serde_json::{Map, Value};
 
-use super::allocate::{hold_ref, timestamp};
+use super::allocate::{hold_ref, timestamp, to_u64};
+use super::choose::resting;
 use super::resolve::{Place, resolve};
 use super::{Change, Draft, HoldChange, NewEvent, Verdict, cluster};
 use crate::answer::{Answer, HoldReleased, ImportOutcome, Imported, Receipt, ReleasedAddress};
@@ -22,6 +26,11 @@ pub(super) fn release(state: &State, request: &ReleaseHold) -> Verdict {
     };
     let record = state.record_of(space, request.ip);
     match record {
+        // A person gives it back, and nobody else frees it.
+        Some(record) if record.step == request.step && record.class == Class::Reserved => {
+            let (ip, hold) = (request.ip, hold_ref(state, record));
+            Verdict::Refuse(Refusal::AddressReserved { ip, hold }, vec![space])
+        }
         Some(record) if record.step == request.step && record.is_held() => {
             let mut payload = Payload::new(Kind::Released, &request.reason, &request.provenance);
             payload.evidence = Some(sorted(&request.evidence));
@@ -64,14 +73,14 @@ pub(super) fn release(state: &State, request: &ReleaseHold) -> Verdict {
 }
 
 /// Records a hold that another address manager made.
-pub(super) fn import(state: &State, request: &Import) -> Verdict {
-    try_import(state, request).unwrap_or_else(|verdict| verdict)
+pub(super) fn import(state: &State, request: &Import, now_us: i64) -> Verdict {
+    try_import(state, request, now_us).unwrap_or_else(|verdict| verdict)
 }
 
 /// The verdict; an error is one that ends the checks early.
-fn try_import(state: &State, request: &Import) -> Result<Verdict, Verdict> {
+fn try_import(state: &State, request: &Import, now_us: i64) -> Result<Verdict, Verdict> {
     let refused = |refusal| Verdict::Refuse(refusal, Vec::new());
-    let window = whole_pool(request).map_err(refused)?;
+    let window = whole_pool(request.pool, request.ip).map_err(refused)?;
     check_evidence(&request.evidence).map_err(refused)?;
     let uid = request.cluster_uid.as_deref();
     cluster::check(state, &request.space.cluster, uid).map_err(refused)?;
@@ -101,7 +110,7 @@ fn try_import(state: &State, request: &Import) -> Result<Verdict, Verdict> {
     if let Some((step, seq)) = ended.or(request.ended_before) {
         return Ok(known(ImportOutcome::Ended, step, seq));
     }
-    if let Some(refusal) = record.and_then(|record| in_the_way(state, record)) {
+    if let Some(refusal) = record.and_then(|record| in_the_way(state, record, now_us)) {
         return Err(Verdict::Refuse(refusal, seen));
     }
     match &place {
@@ -114,7 +123,8 @@ fn try_import(state: &State, request: &Import) -> Result<Verdict, Verdict> {
     }
 }
 
-fn in_the_way(state: &State, record: &Record) -> Option<Refusal> {
+/// Why an address cannot be recorded as held by somebody else.
+fn in_the_way(state: &State, record: &Record, now_us: i64) -> Option<Refusal> {
     let ip = record.ip();
     match record.class {
         Class::Free => None,
@@ -122,10 +132,11 @@ fn in_the_way(state: &State, record: &Record) -> Option<Refusal> {
             ip,
             hold: hold_ref(state, record),
         }),
-        Class::Cooling => Some(Refusal::AddressCooling {
+        Class::Reserved => Some(Refusal::AddressReserved {
             ip,
-            until: timestamp(record.cooling_until_us()),
+            hold: hold_ref(state, record),
         }),
+        Class::Cooling => Some(resting(state, record, now_us)),
     }
 }
 
@@ -144,7 +155,7 @@ fn import_event(
         .map(|r| r.position + 1)
         .max()
         .unwrap_or(0);
-    let (held, cooling) = state.counts(space, &window);
+    let taken = state.counts(space, &window);
     let mut payload = Payload::new(Kind::Allocated, "import", &request.provenance);
     payload.inferred = inferred(request);
     payload.attachment = Some(attachment);
@@ -153,11 +164,12 @@ fn import_event(
     payload.cooldown_seconds = Some(0);
     payload.decision = Some(Decision {
         capacity: window.capacity().to_string(),
-        cooling: u64::try_from(cooling).unwrap_or(u64::MAX),
-        held: u64::try_from(held).unwrap_or(u64::MAX),
+        cooling: to_u64(taken.cooling),
+        held: to_u64(taken.held),
         ips: vec![request.ip],
         position,
         ranges: position + 1,
+        reserved: to_u64(taken.reserved),
         rule: DecisionRule::Import,
         window: WindowRecord::new(&window, true),
     });
@@ -170,7 +182,8 @@ fn import_event(
             owner: None,
             token: None,
             content: 0,
-            cooldown_seconds: 0,
+            rest_seconds: 0,
+            keep: None,
             position,
         })),
         payload,
@@ -189,9 +202,9 @@ fn check_evidence(evidence: &Map<String, Value>) -> Result<(), Refusal> {
     }
 }
 
-/// The window of an import is the whole pool: the source kept no other.
-fn whole_pool(request: &Import) -> Result<Window, Refusal> {
-    let range = request.pool.to_string();
+/// The window of an import, or of a reservation, is the whole pool: there is no other.
+pub(super) fn whole_pool(pool: IpNet, ip: IpAddr) -> Result<Window, Refusal> {
+    let range = pool.to_string();
     let text = address::WindowText {
         range: &range,
         range_start: None,
@@ -205,9 +218,9 @@ fn whole_pool(request: &Import) -> Result<Window, Refusal> {
     };
     let window = Window::parse(&text)
         .map_err(|error| invalid("range", &range, error.problem().to_owned()))?;
-    if !request.pool.contains(&request.ip) {
+    if !pool.contains(&ip) {
         let problem = format!("lies outside the range {range}");
-        return Err(invalid("address", &request.ip.to_string(), problem));
+        return Err(invalid("address", &ip.to_string(), problem));
     }
     Ok(window)
 }

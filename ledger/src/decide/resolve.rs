@@ -7,7 +7,7 @@ use super::{OpenSpace, Verdict};
 use crate::command::SpaceSelector;
 use crate::model::space_name;
 use crate::refusal::Refusal;
-use crate::state::{Record, SpaceIndex, State};
+use crate::state::{Record, SpaceIndex, State, Taken};
 
 /// Where a range is served. A space that does not exist yet is empty: it is opened only when
 /// something is appended to it, so that a look or a refusal changes nothing.
@@ -97,10 +97,10 @@ impl Place {
         state.record_of(self.space()?, ip)
     }
 
-    /// (held, cooling) of a window.
-    pub(super) fn counts(&self, state: &State, window: &Window) -> (u128, u128) {
+    /// How many addresses of a window are taken.
+    pub(super) fn counts(&self, state: &State, window: &Window) -> Taken {
         self.space()
-            .map_or((0, 0), |space| state.counts(space, window))
+            .map_or_else(Taken::default, |space| state.counts(space, window))
     }
 
     /// The lowest number of the window, at or above `from`, that is neither held nor resting.

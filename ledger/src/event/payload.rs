@@ -15,6 +15,8 @@ pub enum Kind {
     Allocated,
     /// An address is free from here on; odd step.
     Released,
+    /// An address is set aside by hand from here on; even step.
+    Reserved,
     /// A cluster's name was bound to the UID of its kube-system namespace; no address.
     ClusterBound,
     /// An operator declared a space that clusters share; no address.
@@ -34,6 +36,7 @@ impl Kind {
         match self {
             Kind::Allocated => "allocated",
             Kind::Released => "released",
+            Kind::Reserved => "reserved",
             Kind::ClusterBound => "cluster_bound",
             Kind::SpaceDeclared => "space_declared",
             Kind::GateClosed => "gate_closed",
@@ -58,7 +61,8 @@ pub struct Payload {
     /// Start of the SHA-256 of what was asked for, in hex: tells a repeat from another request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
-    /// How long the address rests after its release, in seconds; from the allocate.
+    /// How long the address rests after its release, in seconds; from the allocate. A reservation
+    /// has what was left of the rest that it began in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cooldown_seconds: Option<u32>,
     /// How the address was chosen.
@@ -85,6 +89,9 @@ pub struct Payload {
     pub reason: String,
     /// For correlation with logs only.
     pub request_id: String,
+    /// How long the address is kept for the pod of the same name after its release, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sticky_seconds: Option<u32>,
     /// Order among the calls for the same pod and interface.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<OrderToken>,
@@ -109,8 +116,16 @@ impl Payload {
             owner: None,
             reason: reason.to_owned(),
             request_id: provenance.request_id.clone(),
+            sticky_seconds: None,
             token: None,
         }
+    }
+
+    /// How long the address gets to nobody else after its release, in seconds.
+    #[must_use]
+    pub fn rest_seconds(&self) -> u32 {
+        let (cooldown, sticky) = (self.cooldown_seconds, self.sticky_seconds);
+        cooldown.max(sticky).unwrap_or(0)
     }
 
     /// The canonical bytes, encoding version 1.
@@ -146,6 +161,9 @@ pub struct Decision {
     pub position: u16,
     /// How many ranges the request had.
     pub ranges: u16,
+    /// How many addresses of the window were set aside by hand.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub reserved: u64,
     /// What made it this address.
     pub rule: DecisionRule,
     /// The window.
@@ -164,6 +182,20 @@ pub enum DecisionRule {
     Takeover,
     /// Another address manager had given it out.
     Import,
+    /// The one that nobody had for the longest time.
+    LongestIdle,
+    /// It was kept for the pod of this name.
+    Sticky,
+    /// A person set it aside.
+    Reservation,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde asks with a reference"
+)]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// A window as it is recorded.

@@ -21,12 +21,38 @@ pub struct WindowState {
     pub window: Window,
     /// How it is written into events.
     pub record: WindowRecord,
-    /// Held addresses.
-    pub held: u128,
-    /// Resting addresses.
-    pub cooling: u128,
+    /// How many of its addresses cannot be handed out.
+    pub taken: Taken,
     /// The database knows it.
     pub persisted: bool,
+}
+
+/// How many addresses cannot be handed out, and why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Taken {
+    /// Held by an attachment.
+    pub held: u128,
+    /// Resting after their release.
+    pub cooling: u128,
+    /// Set aside by hand.
+    pub reserved: u128,
+}
+
+impl Taken {
+    /// All of them.
+    #[must_use]
+    pub fn sum(self) -> u128 {
+        self.held + self.cooling + self.reserved
+    }
+
+    fn of(&mut self, class: Class) -> Option<&mut u128> {
+        match class {
+            Class::Free => None,
+            Class::Held => Some(&mut self.held),
+            Class::Cooling => Some(&mut self.cooling),
+            Class::Reserved => Some(&mut self.reserved),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -108,16 +134,9 @@ impl Pools {
         (pool, new_pool, new_window)
     }
 
-    pub(super) fn set_counts(
-        &mut self,
-        pool: PoolIndex,
-        window: &Window,
-        held: u128,
-        cooling: u128,
-    ) {
+    pub(super) fn set_counts(&mut self, pool: PoolIndex, window: &Window, taken: Taken) {
         if let Some(known) = self.all[pool.0 as usize].windows.find_mut(window) {
-            known.held = held;
-            known.cooling = cooling;
+            known.taken = taken;
         }
     }
 
@@ -153,15 +172,11 @@ impl Pools {
 
 impl WindowState {
     fn shift(&mut self, before: Class, after: Class) {
-        match before {
-            Class::Held => self.held -= 1,
-            Class::Cooling => self.cooling -= 1,
-            Class::Free => {}
+        if let Some(count) = self.taken.of(before) {
+            *count -= 1;
         }
-        match after {
-            Class::Held => self.held += 1,
-            Class::Cooling => self.cooling += 1,
-            Class::Free => {}
+        if let Some(count) = self.taken.of(after) {
+            *count += 1;
         }
     }
 }

@@ -18,6 +18,8 @@ pub enum Class {
     Held,
     /// Odd step, resting.
     Cooling,
+    /// Even step, set aside by hand.
+    Reserved,
 }
 
 /// One address that was ever used: about 100 bytes, whatever its holder is called.
@@ -70,7 +72,7 @@ impl Record {
         self.number
     }
 
-    /// Whether somebody holds it.
+    /// Whether an attachment holds it.
     #[must_use]
     pub fn is_held(&self) -> bool {
         self.class == Class::Held
@@ -132,6 +134,11 @@ impl Records {
                 record.number == number && record.space == space && record.family == family
             })
             .copied()
+    }
+
+    /// Every address that was ever used.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Record> {
+        self.chunks.iter().flatten()
     }
 
     pub(super) fn held_by_attachment(&self, key: Key) -> Vec<Record> {

@@ -67,40 +67,38 @@ impl Resting {
         space.inside(window).count() as u128
     }
 
-    /// When the first of a window has rested, in microseconds.
-    pub(super) fn next_wake(&self, space: SpaceIndex, window: &Window) -> Option<i64> {
+    /// When the first of a window has rested, in microseconds, and which one that is.
+    pub(super) fn next_wake(&self, space: SpaceIndex, window: &Window) -> Option<(i64, u128)> {
         self.of_space.get(&space)?.next_wake(window, &mut || {})
     }
 }
 
 impl OfSpace {
-    fn inside(&self, window: &Window) -> impl Iterator<Item = i64> {
+    fn inside(&self, window: &Window) -> impl Iterator<Item = (i64, u128)> {
         let family = window.family();
         self.by_number
             .range((family, window.first())..=(family, window.last()))
             .filter(move |((_, number), _)| window.contains(address::from_number(family, *number)))
-            .map(|(_, until)| *until)
+            .map(|((_, number), until)| (*until, *number))
     }
 
     /// Two ways at once, step by step, until the shorter one is done: from the earliest of the
     /// space to the first that the window has, and through all of the window. `step` is called for
     /// each address that is looked at.
-    fn next_wake(&self, window: &Window, step: &mut impl FnMut()) -> Option<i64> {
+    fn next_wake(&self, window: &Window, step: &mut impl FnMut()) -> Option<(i64, u128)> {
         let family = window.family();
         let mut by_time = self.by_time.iter();
         let mut inside = self.inside(window);
-        let mut earliest = None;
+        let mut earliest: Option<(i64, u128)> = None;
         loop {
             step();
             let &(until, of, number) = by_time.next()?;
             if of == family && window.contains(address::from_number(family, number)) {
-                return Some(until);
+                return Some((until, number));
             }
             step();
             match inside.next() {
-                Some(until) => {
-                    earliest = Some(earliest.map_or(until, |known: i64| known.min(until)));
-                }
+                Some(next) => earliest = Some(earliest.map_or(next, |known| known.min(next))),
                 None => return earliest,
             }
         }
@@ -141,7 +139,7 @@ mod tests {
         let mut steps = 0;
         let space = &resting.of_space[&SpaceIndex(1)];
         let wakes = space.next_wake(window, &mut || steps += 1);
-        (wakes, steps)
+        (wakes.map(|(until, _)| until), steps)
     }
 
     #[test]
@@ -169,8 +167,14 @@ mod tests {
         assert!(!resting.remove(rest));
         let some = window(BASE + 1, BASE + 5);
         assert_eq!(resting.count(SpaceIndex(1), &some), 4);
-        assert_eq!(resting.next_wake(SpaceIndex(1), &some), Some(2));
-        assert_eq!(resting.next_wake(SpaceIndex(0), &some), Some(1));
+        assert_eq!(
+            resting.next_wake(SpaceIndex(1), &some),
+            Some((2, u128::from(BASE + 2)))
+        );
+        assert_eq!(
+            resting.next_wake(SpaceIndex(0), &some),
+            Some((1, u128::from(BASE + 1)))
+        );
         assert_eq!(resting.first(), Some((1, 2)));
     }
 }

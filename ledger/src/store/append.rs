@@ -12,7 +12,7 @@ use self::rows::{FreedAddress, HeldAddress, NewEventRow};
 use super::connection::Connection;
 use crate::decide::{Burial, Change, HoldChange, NewEvent, OpenSpace};
 use crate::event::encoding::hex;
-use crate::state::{SpaceIndex, State};
+use crate::state::{Keep, SpaceIndex, State};
 
 /// See `migrations/0005_append.sql`. Notes cross as text.
 pub(super) const APPEND_SQL: &str = "\
@@ -138,6 +138,17 @@ impl Append {
             })
         });
         self.note("windows", notes.collect());
+    }
+
+    /// For whom addresses are kept after their release: space, address, position of the hold.
+    pub(super) fn add_keeps(&mut self, keeps: &[(i32, IpAddr, u64, Keep)]) {
+        let notes = keeps.iter().map(|(space, ip, seq, keep)| {
+            json!({
+                "space": space, "ip": ip, "seq": seq, "name": hex(&keep.name.to_be_bytes()),
+                "seconds": keep.seconds,
+            })
+        });
+        self.note("keeps", notes.collect());
     }
 
     /// Clusters bound by the batch's events: (name, UID).

@@ -16,7 +16,7 @@ use crate::decide::{apply_gate, parse_window, recorded_payload};
 use crate::error::Error;
 use crate::event::WindowRecord;
 use crate::event::encoding::Key;
-use crate::state::{Class, Order, Record, Spaces, State, Tombstone};
+use crate::state::{Class, Keep, Order, Record, Spaces, State, Tombstone};
 
 /// The whole state, as of one moment. Memory grows with the addresses ever used, not with the
 /// events.
@@ -42,6 +42,7 @@ async fn load_all(client: &Client) -> Result<State, Error> {
     boots::read(client, &mut state.order).await?;
     tombstones(client, &mut state.order).await?;
     addresses(client, &mut state).await?;
+    keeps(client, &mut state).await?;
     gates(client, &mut state).await?;
     recent::releases(client, &mut state).await?;
     state.commit();
@@ -197,7 +198,7 @@ async fn addresses(client: &Client, state: &mut State) -> Result<(), Error> {
         .query_raw(
             "select space_id, ip, step, seq, (extract(epoch from recorded_at) * 1000000)::bigint, \
              pool::text, allocated_seq, attachment, owner, position, boot_id, boottime_ns, \
-             content, cooldown_seconds, called_boot_id, called_boottime_ns \
+             content, cooldown_seconds, called_boot_id, called_boottime_ns, container_id = '' \
              from ipledger.addresses",
             no_parameters,
         )
@@ -232,7 +233,10 @@ fn record(state: &mut State, row: &Row, now_us: i64) -> Result<Record, Error> {
     let step = to_u32(row.get(2));
     let at_us: i64 = row.get(4);
     let cooldown_seconds = to_u32(row.get(13));
+    // Only a reservation has no sandbox.
+    let is_reserved: bool = row.get(16);
     let class = match step % 2 {
+        0 if is_reserved => Class::Reserved,
         0 => Class::Held,
         _ if at_us + i64::from(cooldown_seconds) * 1_000_000 > now_us => Class::Cooling,
         _ => Class::Free,
@@ -258,6 +262,29 @@ fn record(state: &mut State, row: &Row, now_us: i64) -> Result<Record, Error> {
         family: address::family(ip),
         class,
     })
+}
+
+/// For whom addresses are kept; what was noted for an earlier hold counts no more.
+async fn keeps(client: &Client, state: &mut State) -> Result<(), Error> {
+    let rows = client
+        .query(
+            "select k.space_id, k.ip, k.name, k.seconds from ipledger.keeps k \
+             join ipledger.addresses a using (space_id, ip, allocated_seq)",
+            &[],
+        )
+        .await
+        .map_err(|e| classify(&e))?;
+    for row in rows {
+        let keep = Keep {
+            name: to_key(row.get(2)),
+            seconds: to_u32(row.get(3)),
+        };
+        if let Some(space) = state.spaces.index_of_id(row.get(0)) {
+            state.keep_address(space, row.get(1), keep);
+        }
+    }
+    state.commit();
+    Ok(())
 }
 
 /// The database's time, in microseconds.

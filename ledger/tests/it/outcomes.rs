@@ -8,6 +8,7 @@ mod hold;
 mod lists;
 mod other;
 mod release;
+mod reserve;
 
 use std::collections::BTreeSet;
 
@@ -54,6 +55,7 @@ fn every_heading_has_its_test_and_every_test_its_heading() {
         include_str!("outcomes/lists.rs"),
         include_str!("outcomes/other.rs"),
         include_str!("outcomes/cluster.rs"),
+        include_str!("outcomes/reserve.rs"),
     ];
     let tests: BTreeSet<&str> = sources
         .iter()

@@ -101,7 +101,9 @@ pub(crate) fn allocate(container: &str, range: &str) -> Allocate {
         },
         ranges: vec![window(range, None, None)],
         ips: Vec::new(),
+        order: ledger::command::AddressOrder::LowestFree,
         cooldown_seconds: 0,
+        sticky_seconds: 0,
         dry_run: false,
         provenance: provenance(),
     }

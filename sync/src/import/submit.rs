@@ -111,6 +111,8 @@ fn is_about_the_hold(code: ProblemCode) -> bool {
         code,
         ProblemCode::InvalidRequest
             | ProblemCode::AddressTaken
+            | ProblemCode::AddressReserved
+            | ProblemCode::AddressKept
             | ProblemCode::AddressCooling
             | ProblemCode::AttachmentConflict
             | ProblemCode::SpaceConflict

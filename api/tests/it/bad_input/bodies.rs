@@ -161,7 +161,7 @@ fn keys() -> Vec<Case> {
     let unknown_inside = change(allocate("c1"), "owner.labels", json!({}));
     let known_of_allocate = "is not a key here; there are `attachment`, `owner`, `cluster_uid`, \
         `token`, `network_name`, `enable_overlapping_ranges`, `ranges`, `ips`, \
-        `cooldown_seconds`, `dry_run`, `deadline_ms`, `claimed_at`";
+        `order`, `cooldown_seconds`, `sticky_seconds`, `dry_run`, `deadline_ms`, `claimed_at`";
     vec![
         missing(ALLOCATE, "{}", "attachment"),
         missing(ALLOCATE, &without_cluster.to_string(), "attachment.cluster"),

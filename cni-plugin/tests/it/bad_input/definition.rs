@@ -99,9 +99,9 @@ fn the_definition() {
             "enable_overlapping_ranges: \"no\" is a string, not true or false",
         ),
         (
-            ipam(json!({ "cooldown": "1m" })),
+            ipam(json!({ "cooldown": "soon" })),
             7,
-            "cooldown: \"1m\" is a string, not a whole number",
+            "cooldown: \"soon\" is no duration such as \"60s\" or \"1h30m\"",
         ),
         (
             ipam(json!({ "cooldown": 2_678_401 })),

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use address::Window;
 use hashbrown::HashTable;
 
-use super::WindowState;
+use super::{Taken, WindowState};
 use crate::event::WindowRecord;
 
 /// In order of first use, with two indexes.
@@ -70,8 +70,7 @@ impl Windows {
         self.all.push(WindowState {
             window: window.clone(),
             record: WindowRecord::new(window, false),
-            held: 0,
-            cooling: 0,
+            taken: Taken::default(),
             persisted: false,
         });
         let Windows {
@@ -197,9 +196,9 @@ mod tests {
         }
         for number in 1..=45 {
             let ip = IpAddr::from((BASE + number).to_be_bytes());
-            windows.for_each_with(ip, |known| known.held += 1);
+            windows.for_each_with(ip, |known| known.taken.held += 1);
         }
-        let held: Vec<u128> = windows.iter().map(|known| known.held).collect();
+        let held: Vec<u128> = windows.iter().map(|known| known.taken.held).collect();
         let sizes: Vec<u128> = all
             .iter()
             .map(|(first, last)| u128::from(last - first + 1))

@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use super::to_i64;
 use crate::decide::{HoldChange, NewEvent};
+use crate::model::Attachment;
 
 #[derive(Debug, ToSql)]
 #[postgres(name = "new_event")]
@@ -64,11 +65,9 @@ impl HeldAddress {
         hold: &HoldChange,
         allocated_seq: i64,
     ) -> HeldAddress {
-        let attachment = event
-            .payload
-            .attachment
-            .as_ref()
-            .expect("a hold has an attachment");
+        // A reservation has no attachment, and its texts are empty.
+        let attachment = event.payload.attachment.as_ref();
+        let text = |of: fn(&Attachment) -> &String| attachment.map(of).cloned().unwrap_or_default();
         let owner = event.payload.owner.as_ref();
         HeldAddress {
             space_id,
@@ -80,10 +79,10 @@ impl HeldAddress {
             attachment: hold.attachment.to_be_bytes().to_vec(),
             owner: hold.owner.map(|key| key.to_be_bytes().to_vec()),
             position: i16::try_from(hold.position).expect("a request has few ranges"),
-            cluster: attachment.cluster.clone(),
-            network: attachment.network.clone(),
-            container_id: attachment.container_id.clone(),
-            ifname: attachment.ifname.clone(),
+            cluster: text(|attachment| &attachment.cluster),
+            network: text(|attachment| &attachment.network),
+            container_id: text(|attachment| &attachment.container_id),
+            ifname: text(|attachment| &attachment.ifname),
             namespace: owner.map(|owner| owner.namespace.clone()),
             pod: owner.map(|owner| owner.name.clone()),
             pod_uid: owner.and_then(|owner| owner.uid.clone()),
@@ -91,7 +90,7 @@ impl HeldAddress {
             boot_id: hold.token.map(|token| token.boot_id),
             boottime_ns: hold.token.map(|token| to_i64(token.boottime_ns)),
             content: hold.content.cast_signed(),
-            cooldown_seconds: i32::try_from(hold.cooldown_seconds).unwrap_or(i32::MAX),
+            cooldown_seconds: i32::try_from(hold.rest_seconds).unwrap_or(i32::MAX),
         }
     }
 }

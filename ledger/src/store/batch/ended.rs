@@ -31,9 +31,10 @@ impl Lane {
             let (ip, _) = event
                 .target
                 .filter(|_| matches!(event.change, Change::Free))?;
-            let holder = self.state.record_of(event.space, ip)?.attachment;
+            let record = self.state.record_of(event.space, ip)?;
             let caller = event.payload.attachment.as_ref().map(Attachment::key);
-            (caller != Some(holder)).then_some(())
+            // A reservation was nobody's.
+            (record.is_held() && caller != Some(record.attachment)).then_some(())
         };
         (0..events.len()).filter(move |&index| others(&events[index]).is_some())
     }

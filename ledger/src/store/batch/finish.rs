@@ -5,7 +5,7 @@ use super::owed::{Noted, Owed};
 use super::{Decided, Flight, answer};
 use crate::answer::{
     Allocated, AllocatedAddress, Answer, HoldReleased, ImportOutcome, Imported, Receipt, Released,
-    ReleasedAddress,
+    ReleasedAddress, Reserved,
 };
 use crate::decide::{Draft, LaterCall, NewEvent, timestamp};
 use crate::error::Error;
@@ -158,6 +158,18 @@ impl Done<'_> {
                     seq: receipt.seq,
                 })
             }
+            Draft::Reserved(pool) => {
+                let (event, _) = &self.events[first];
+                let (ip, _) = event.target.expect("a reservation has an address");
+                Answer::Reserved(Reserved {
+                    ip,
+                    space: self.name(event.space),
+                    pool: *pool,
+                    receipt: self.receipt(first),
+                    repeated: false,
+                    epoch: self.epoch,
+                })
+            }
             Draft::ClusterBound(uid) => Answer::ClusterBound(uid.clone()),
             Draft::SpaceDeclared(name) => Answer::SpaceDeclared(name.clone()),
             // It is asked for again until it is settled, and has its exact time then.
@@ -179,6 +191,9 @@ impl Done<'_> {
             Answer::HoldReleased(released) => {
                 let released = &mut released.released;
                 self.correct(&released.space, released.ip, &mut released.receipt);
+            }
+            Answer::Reserved(reserved) => {
+                self.correct(&reserved.space, reserved.ip, &mut reserved.receipt);
             }
             _ => {}
         }

@@ -10,10 +10,14 @@ impl Lane {
         let mut clusters = Vec::new();
         let mut declared = Vec::new();
         let mut forget = Vec::new();
+        let mut keeps = Vec::new();
         for (event, seq) in events {
             if let Change::Hold(hold) = &event.change {
                 let id = self.state.spaces.get(event.space).id;
                 let known = self.state.pools.find_window(event.space, &hold.window);
+                if let (Some(keep), Some((ip, _))) = (hold.keep, event.target) {
+                    keeps.push((id, ip, *seq, keep));
+                }
                 let is_new = known.is_none_or(|known| !known.persisted)
                     && !windows
                         .iter()
@@ -42,6 +46,7 @@ impl Lane {
         append.add_clusters(&clusters);
         append.add_spaces(&declared);
         append.forget(&forget);
+        append.add_keeps(&keeps);
     }
 
     /// The notes of these events are in the database.

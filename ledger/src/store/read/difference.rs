@@ -98,7 +98,7 @@ macro_rules! page {
             union all select true, c.step, c.seq, c.recorded_at
         ) x
         left join ipledger.payloads p on p.space_id = $1 and p.seq = x.seq
-        where x.step % 2 = 0
+        where x.step % 2 = 0 and p.kind is distinct from 'reserved'
         order by c.ip, x.is_after"
     };
 }

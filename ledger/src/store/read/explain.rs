@@ -51,7 +51,7 @@ impl Ledger {
              from ipledger.addresses a
              join ipledger.payloads p on p.space_id = a.space_id and p.seq = a.seq
              where a.space_id = (select id from ipledger.spaces where name = $1)
-                and a.pool = $2::cidr and a.step % 2 = 0 and a.ip between $3 and $4
+                and a.pool = $2::cidr and a.step % 2 = 0 and p.kind = 'allocated' and a.ip between $3 and $4
              order by a.allocated_seq limit 1",
         )
         .bind(space)
@@ -62,7 +62,7 @@ impl Ledger {
         found.map(|row| hold(space, &row)).transpose()
     }
 
-    async fn look(
+    pub(super) async fn look(
         &self,
         query: Query<'_, Postgres, PgArguments>,
         patience: Duration,

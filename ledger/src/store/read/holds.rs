@@ -101,6 +101,8 @@ const PAGE_SQL: &str = "
         select case when a.seq > $2 then convert_from(p.body, 'UTF8')::jsonb end as old
     ) o
     where a.space_id = $1 and x.step % 2 = 0
+        -- A reservation is nobody's.
+        and p.kind is distinct from 'reserved'
         and ($13::inet is null or a.ip between $13 and $14)
         and ($3::inet is null or a.ip > $3) and ($4::inet is null or a.ip = $4)
         -- Whose it was is not here any more: told, and not left out.

@@ -110,6 +110,11 @@ impl Core {
                 command.ended_before = self.naive.ended_before(import);
                 Command::Import(Box::new(command))
             }
+            Step::Reserve(reserve) => world.reserve(reserve),
+            Step::GiveBack(which, shift) => {
+                let (space, ip, step) = self.naive.pick(*which, *shift)?;
+                world.give_back(&space, ip.parse().expect("an address"), step)
+            }
             Step::Bind(uid) => world.bind(*uid),
             _ => return None,
         })
@@ -305,7 +310,8 @@ fn check_stored(stored: &[Stored]) -> Result<(), String> {
         }
         if let Some((ip, step)) = event.target {
             let next = steps.entry((event.space, ip)).or_insert(0);
-            let is_hold = event.payload.kind == ledger::event::Kind::Allocated;
+            use ledger::event::Kind;
+            let is_hold = matches!(event.payload.kind, Kind::Allocated | Kind::Reserved);
             if *next != step || is_hold != step.is_multiple_of(2) {
                 return Err(format!("{ip}: step {step} instead of {next}"));
             }

@@ -2,7 +2,10 @@
 
 use std::net::IpAddr;
 
-use super::script::{Add, Import, Interface, Selector, Step, Token};
+use ledger::state::Taken;
+
+use super::script::{Add, Import, Interface, Reserve, Selector, Step, Token};
+use super::told::of_taken;
 use super::tombstones::Tombstones;
 use super::world::{ADDRESSES, POOLS, RANGES, World, in_pool};
 
@@ -20,7 +23,12 @@ const DEFAULT: Selector = Selector {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Holder {
     Own(Interface),
-    Imported { sandbox: u8, ifname: Option<u8> },
+    Imported {
+        sandbox: u8,
+        ifname: Option<u8>,
+    },
+    /// Set aside, for a reason.
+    Nobody(u8),
 }
 
 /// What order is kept for: a holder, or a pod and its interface.
@@ -43,7 +51,10 @@ pub(crate) struct Address {
     pub(crate) holder: Holder,
     pub(crate) position: usize,
     pub(crate) pool: &'static str,
-    cooldown: u32,
+    /// How long it rests after its release.
+    rest: u32,
+    /// And how long of that it is kept for the pod's name.
+    sticky: u32,
     token: Option<Token>,
     request: Option<Add>,
 }
@@ -113,15 +124,38 @@ impl Naive {
     // ---- What is known.
 
     pub(crate) fn is_held(address: &Address) -> bool {
-        address.step.is_multiple_of(2)
+        address.step.is_multiple_of(2) && !matches!(address.holder, Holder::Nobody(_))
+    }
+
+    pub(crate) fn is_reserved(address: &Address) -> bool {
+        address.step.is_multiple_of(2) && matches!(address.holder, Holder::Nobody(_))
     }
 
     fn until(address: &Address) -> i64 {
-        address.at + i64::from(address.cooldown) * 1_000_000
+        address.at + i64::from(address.rest) * 1_000_000
     }
 
     pub(crate) fn is_cooling(&self, address: &Address) -> bool {
-        !Naive::is_held(address) && address.cooldown > 0 && Naive::until(address) > self.now
+        let is_free = !address.step.is_multiple_of(2);
+        is_free && address.rest > 0 && Naive::until(address) > self.now
+    }
+
+    /// The name that an address is kept for: pods 0 and 1 have the same.
+    fn kept_for(&self, address: &Address) -> Option<(u8, u8)> {
+        let until = address.at + i64::from(address.sticky) * 1_000_000;
+        match address.holder {
+            Holder::Own(own)
+                if address.sticky > 0 && self.is_cooling(address) && until > self.now =>
+            {
+                Naive::name(own)
+            }
+            _ => None,
+        }
+    }
+
+    fn name(interface: Interface) -> Option<(u8, u8)> {
+        let pod = interface.sandbox % 4;
+        (pod < 3).then_some((pod / 2, interface.ifname))
     }
 
     pub(crate) fn address(&self, space: &str, ip: &str) -> Option<&Address> {
@@ -159,13 +193,17 @@ impl Naive {
         .unwrap_or_default()
     }
 
-    /// Held and cooling addresses among some.
-    pub(crate) fn counts(&self, space: &str, hands_out: &dyn Fn(&str) -> bool) -> (u128, u128) {
+    /// Taken addresses among some.
+    pub(crate) fn counts(&self, space: &str, hands_out: &dyn Fn(&str) -> bool) -> Taken {
         let count = |wanted: &dyn Fn(&Address) -> bool| {
             let of_space = |a: &&Address| a.space == space && hands_out(a.ip) && wanted(a);
             self.addresses.iter().filter(of_space).count() as u128
         };
-        (count(&Naive::is_held), count(&|a| self.is_cooling(a)))
+        Taken {
+            held: count(&Naive::is_held),
+            cooling: count(&|a| self.is_cooling(a)),
+            reserved: count(&Naive::is_reserved),
+        }
     }
 
     pub(crate) fn space_names(&self) -> Vec<&str> {
@@ -247,7 +285,7 @@ impl Naive {
         };
         let same = |address: &&Address| match address.holder {
             Holder::Own(own) => Naive::pod(own) == Some(pod),
-            Holder::Imported { .. } => false,
+            Holder::Imported { .. } | Holder::Nobody(_) => false,
         };
         let mut found: Vec<&Address> = self
             .addresses
@@ -291,6 +329,11 @@ impl Naive {
                 self.free(&space, ip, step)
             }
             Step::Import(import) => self.import(import),
+            Step::Reserve(reserve) => self.reserve(reserve),
+            Step::GiveBack(which, shift) => {
+                let (space, ip, step) = self.pick(*which, *shift).expect("an address to give back");
+                self.give_back(&space, ip, step)
+            }
             Step::Bind(uid) => self.bind(*uid),
             Step::Count => self.count(),
             other => panic!("not a command: {other}"),
@@ -368,6 +411,7 @@ impl Naive {
                 return if is_same { Ok(Some(held)) } else { conflict() };
             }
             Holder::Imported { ifname, .. } => ifname,
+            Holder::Nobody(_) => unreachable!("no interface is asked for by it"),
         };
         let fixed = assign_fixed(add)?;
         let mut in_order: Vec<&Address> = Vec::new();
@@ -453,10 +497,21 @@ impl Naive {
         let mut refused: Vec<String> = Vec::new();
         let older = self.of_pod(add.interface);
         let own = |space: &str, ip: &str| older.iter().any(|a| a.ip == ip && a.space == space);
+        let mut kept: Vec<&Address> = match Naive::name(add.interface) {
+            Some(name) => {
+                let of_name = |a: &&Address| self.kept_for(a) == Some(name);
+                self.addresses.iter().filter(of_name).collect()
+            }
+            None => Vec::new(),
+        };
+        kept.sort_by_key(|a| (a.position, number(a.ip)));
+        let may_have = |space: &str, ip: &str| {
+            own(space, ip) || kept.iter().any(|a| a.ip == ip && a.space == space)
+        };
         for (position, ip) in fixed.iter().enumerate() {
             let Some(ip) = ip else { continue };
             let space = &names[position];
-            refused.extend(self.check_fixed(space, ip, own(space, ip)).err());
+            refused.extend(self.check_fixed(space, ip, may_have(space, ip)).err());
             chosen[position] = Some(ip);
         }
         for (position, &range) in add.ranges.iter().enumerate() {
@@ -468,34 +523,66 @@ impl Naive {
                 let mut others = chosen.iter().zip(names);
                 others.any(|(chosen, name)| *chosen == Some(ip) && name == space)
             };
-            let mut fitting: Vec<&&Address> = older
-                .iter()
-                .filter(|a| a.space == *space && range.hands_out.contains(&a.ip) && !used(a.ip))
-                .filter(|a| Naive::is_held(a))
-                .collect();
-            fitting.sort_by_key(|a| (a.position != position, a.position, number(a.ip)));
-            let free = range.hands_out.iter().find(|ip| {
-                let may_have = match self.address(space, ip) {
-                    None => true,
-                    Some(address) if Naive::is_held(address) => false,
-                    Some(address) => !self.is_cooling(address) || own(space, ip),
+            let first = |some: &mut dyn Iterator<Item = &&Address>| {
+                let fits = |a: &&&Address| {
+                    a.space == *space && range.hands_out.contains(&a.ip) && !used(a.ip)
                 };
-                may_have && !used(ip)
-            });
-            let choice = fitting.first().map(|taken_over| taken_over.ip);
-            chosen[position] = choice.or(free.copied());
+                let mut fitting: Vec<&&Address> = some.filter(fits).collect();
+                fitting.sort_by_key(|a| (a.position != position, a.position, number(a.ip)));
+                fitting.first().map(|a| a.ip)
+            };
+            let own_rests = |ip: &str| {
+                own(space, ip) && self.address(space, ip).is_some_and(|a| self.is_cooling(a))
+            };
+            chosen[position] = first(&mut older.iter().filter(|a| Naive::is_held(a)))
+                .or_else(|| first(&mut kept.iter()))
+                .or_else(|| self.free_one(add, space, range.hands_out, (&used, &own_rests)));
             if chosen[position].is_none() {
                 refused.push(self.full(space, range.hands_out));
             }
         }
         // The first kind that applies, whichever range it is about.
-        for kind in ["address_taken", "address_cooling", "exhausted", "cooling"] {
+        for kind in [
+            "address_taken",
+            "address_reserved",
+            "address_kept",
+            "address_cooling",
+            "exhausted",
+            "kept",
+            "cooling",
+        ] {
             let of_kind = format!("refused {kind} ");
             if let Some(told) = refused.iter().find(|told| told.starts_with(&of_kind)) {
                 return Err(told.clone());
             }
         }
         Ok(chosen.into_iter().flatten().collect())
+    }
+
+    /// One that nobody has, in the order that the request wants.
+    fn free_one(
+        &self,
+        add: &Add,
+        space: &str,
+        hands_out: &[&'static str],
+        (used, own_rests): (&dyn Fn(&str) -> bool, &dyn Fn(&str) -> bool),
+    ) -> Option<&'static str> {
+        let is_free = |ip: &str| match self.address(space, ip) {
+            None => true,
+            Some(address) => !address.step.is_multiple_of(2) && !self.is_cooling(address),
+        };
+        let mut left = hands_out.iter().copied().filter(|ip| !used(ip));
+        if !add.longest_idle {
+            return left.find(|ip| is_free(ip) || own_rests(ip));
+        }
+        let left: Vec<&'static str> = left.collect();
+        let freed = |ip: &&'static str| self.address(space, ip).map_or(0, |address| address.seq);
+        let idle = left
+            .iter()
+            .copied()
+            .filter(|ip| is_free(ip))
+            .min_by_key(freed);
+        idle.or_else(|| left.into_iter().find(|ip| own_rests(ip)))
     }
 
     fn check_fixed(&self, space: &str, ip: &str, own: bool) -> Result<(), String> {
@@ -506,19 +593,33 @@ impl Naive {
                     "refused address_taken {ip} of {space} step {step} seq {seq}"
                 ))
             }
-            Some(address) if self.is_cooling(address) && !own => Err(format!(
-                "refused address_cooling {ip} until {}",
-                Naive::until(address)
-            )),
+            Some(address) if Naive::is_reserved(address) => {
+                let (seq, step) = (address.allocated_seq, address.step);
+                Err(format!(
+                    "refused address_reserved {ip} of {space} step {step} seq {seq}"
+                ))
+            }
+            Some(address) if self.is_cooling(address) && !own => {
+                let kind = match self.kept_for(address) {
+                    Some(_) => "address_kept",
+                    None => "address_cooling",
+                };
+                let until = Naive::until(address);
+                Err(format!("refused {kind} {ip} until {until}"))
+            }
             _ => Ok(()),
         }
     }
 
     fn full(&self, space: &str, hands_out: &[&str]) -> String {
-        let (held, cooling) = self.counts(space, &|ip| hands_out.contains(&ip));
-        match self.next_wake(space, hands_out) {
-            Some(until) => format!("refused cooling held {held} cooling {cooling} until {until}"),
-            None => format!("refused exhausted held {held} cooling {cooling}"),
+        let taken = of_taken(&self.counts(space, &|ip| hands_out.contains(&ip)));
+        match self.next_to_wake(space, hands_out) {
+            Some(next) => {
+                let until = Naive::until(next);
+                let kind = self.kept_for(next).map_or("cooling", |_| "kept");
+                format!("refused {kind} {taken} until {until}")
+            }
+            None => format!("refused exhausted {taken}"),
         }
     }
 
@@ -542,7 +643,8 @@ impl Naive {
             let pool = RANGES[add.ranges[position]].cidr;
             let holder = Holder::Own(add.interface);
             let address = self.hold(&choice, pool, holder, position);
-            address.cooldown = add.cooldown;
+            address.sticky = Naive::name(add.interface).map_or(0, |_| add.sticky);
+            address.rest = add.cooldown.max(address.sticky);
             address.token = add.token;
             address.request = Some(add.clone());
             told.push_str(&receipt(address));
@@ -584,7 +686,8 @@ impl Naive {
             holder,
             position,
             pool,
-            cooldown: 0,
+            rest: 0,
+            sticky: 0,
             token: None,
             request: None,
         });
@@ -608,6 +711,7 @@ impl Naive {
         let (sandbox, ifname) = match ended.holder {
             Holder::Own(interface) => (interface.sandbox, Some(interface.ifname)),
             Holder::Imported { sandbox, ifname } => (sandbox, ifname),
+            Holder::Nobody(_) => return seq,
         };
         self.ended.push(Ended {
             network_name,
@@ -622,7 +726,7 @@ impl Naive {
         let last = [token, ended.token].into_iter().flatten().max_by_key(rank);
         let pod = match ended.holder {
             Holder::Own(interface) => Naive::pod(interface),
-            Holder::Imported { .. } => None,
+            Holder::Imported { .. } | Holder::Nobody(_) => None,
         };
         if let Some(last) = last {
             self.remember(Caller::Holder(ended.holder), last);
@@ -678,6 +782,9 @@ impl Naive {
             return format!("refused step_mismatch {step} none");
         };
         let (actual, seq) = (address.step, address.seq);
+        if step == actual && Naive::is_reserved(address) {
+            return format!("refused address_reserved {ip} of {space} step {step} seq {seq}");
+        }
         if step == actual && Naive::is_held(address) {
             let seq = self.end(space, ip, None, None);
             return format!("ended {ip} of {space} step {} seq {seq}", step + 1);
@@ -741,6 +848,54 @@ impl Naive {
         ))
     }
 
+    fn reserve(&mut self, reserve: &Reserve) -> String {
+        self.try_reserve(reserve).unwrap_or_else(|told| told)
+    }
+
+    fn try_reserve(&mut self, reserve: &Reserve) -> Result<String, String> {
+        let (pool, ip) = (POOLS[reserve.pool], ADDRESSES[reserve.ip]);
+        if !in_pool(pool, ip) {
+            return Err(format!("refused invalid_request address {ip}"));
+        }
+        let space = self.resolve(reserve.selector, pool)?;
+        let mut rest = 0;
+        if let Some(address) = self.address(&space, ip) {
+            if Naive::is_reserved(address) && address.holder == Holder::Nobody(reserve.reason) {
+                return Ok(format!("had reserved{}", receipt(address)));
+            }
+            if self.is_cooling(address) && self.kept_for(address).is_none() {
+                let left = Naive::until(address) - self.now;
+                rest = u32::try_from((left + 999_999) / 1_000_000).expect("a month at most");
+            } else {
+                self.check_fixed(&space, ip, false)?;
+            }
+        }
+        let index = self.open(&space);
+        let holder = Holder::Nobody(reserve.reason);
+        let address = self.hold(&Choice { ip, space: index }, pool, holder, 0);
+        address.rest = rest;
+        Ok(format!("reserved{}", receipt(address)))
+    }
+
+    fn give_back(&mut self, space: &str, ip: &str, step: u32) -> String {
+        let address = self.address(space, ip).expect("an address to give back");
+        let (actual, seq, allocated_seq) = (address.step, address.seq, address.allocated_seq);
+        let was_reserved = matches!(address.holder, Holder::Nobody(_));
+        if step == actual && Naive::is_reserved(address) {
+            let seq = self.end(space, ip, None, None);
+            return format!("ended {ip} of {space} step {} seq {seq}", step + 1);
+        }
+        if step == actual && Naive::is_held(address) {
+            return format!(
+                "refused address_taken {ip} of {space} step {step} seq {allocated_seq}"
+            );
+        }
+        if step.is_multiple_of(2) && actual == step + 1 && was_reserved {
+            return format!("had ended {ip} of {space} step {actual} seq {seq}");
+        }
+        format!("refused step_mismatch {step} {actual}")
+    }
+
     fn bind(&mut self, uid: u8) -> String {
         match self.bound {
             Some(bound) if bound != uid => return "refused cluster_mismatch".to_owned(),
@@ -762,8 +917,13 @@ impl Naive {
             match self.resolve(DEFAULT, range.cidr) {
                 Err(refused) => return refused,
                 Ok(space) => {
-                    let (held, cooling) = self.counts(&space, &|ip| range.hands_out.contains(&ip));
-                    told.push_str(&format!(" {held}+{cooling}"));
+                    let taken = self.counts(&space, &|ip| range.hands_out.contains(&ip));
+                    let Taken {
+                        held,
+                        cooling,
+                        reserved,
+                    } = taken;
+                    told.push_str(&format!(" {held}+{cooling}+{reserved}"));
                 }
             }
         }
@@ -785,11 +945,14 @@ impl Naive {
 
     /// When the first resting address of some is free.
     pub(crate) fn next_wake(&self, space: &str, hands_out: &[&str]) -> Option<i64> {
+        self.next_to_wake(space, hands_out).map(Naive::until)
+    }
+
+    fn next_to_wake(&self, space: &str, hands_out: &[&str]) -> Option<&Address> {
         self.addresses
             .iter()
             .filter(|a| a.space == space && hands_out.contains(&a.ip) && self.is_cooling(a))
-            .map(Naive::until)
-            .min()
+            .min_by_key(|a| (Naive::until(a), number(a.ip)))
     }
 
     pub(crate) fn bound_uid(&self) -> Option<String> {

@@ -64,7 +64,10 @@ pub(crate) async fn check(
         let steps = made
             .iter()
             .map(|(ip, row)| (*ip, step(row).expect("a step")));
-        let held: Vec<(IpAddr, u32)> = steps.filter(|(_, step)| step.is_multiple_of(2)).collect();
+        // Nobody holds what is set aside.
+        let is_hold =
+            |(ip, step): &(IpAddr, u32)| step.is_multiple_of(2) && made[ip]["container_id"] != "";
+        let held: Vec<(IpAddr, u32)> = steps.filter(is_hold).collect();
         if shown != held {
             return Err(format!("{}: shows {shown:?}, not {held:?}", space.name));
         }
@@ -128,7 +131,7 @@ impl Played<'_> {
                 if let Some(target) = target {
                     rows::apply(
                         &mut self.rows,
-                        self.space_id,
+                        (self.space_id, name),
                         target,
                         (seq, at_us),
                         &payload,

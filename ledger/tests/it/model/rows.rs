@@ -18,7 +18,10 @@ const SQL: &str = "
         select jsonb_object_agg(t.key, (extract(epoch from t.value::timestamptz) * 1000000)::bigint)
         from jsonb_each_text(to_jsonb(a)) t
         where t.key in ('recorded_at', 'allocated_at', 'released_at', 'cooling_until')
-    ) as whole, a.ip
+    ) || jsonb_build_object('keep', (
+        select jsonb_build_array('\\x' || encode(k.name, 'hex'), k.seconds) from ipledger.keeps k
+        where k.space_id = a.space_id and k.ip = a.ip and k.allocated_seq = a.allocated_seq
+    )) as whole, a.ip
     from ipledger.addresses a join ipledger.spaces s on s.id = a.space_id where s.name = $1";
 
 /// The rows of a space as they are, and its key.
@@ -38,8 +41,11 @@ pub(crate) async fn stored(
     Ok((id, found.iter().map(row).collect::<Result<_, _>>()?))
 }
 
-/// Whether a release names the holder that the row has.
+/// Whether a release names the holder that the row has; a reservation has none.
 pub(crate) fn names_the_holder(row: &Value, payload: &Payload) -> bool {
+    if row["container_id"] == "" {
+        return payload.attachment.is_none() && payload.ended.is_none();
+    }
     let holder = match &payload.ended {
         Some(ended) => &ended.attachment,
         None => payload.attachment.as_ref().expect("a caller"),
@@ -50,13 +56,14 @@ pub(crate) fn names_the_holder(row: &Value, payload: &Payload) -> bool {
 /// Take one event into the rows.
 pub(crate) fn apply(
     rows: &mut Rows,
-    space_id: i32,
+    (space_id, space): (i32, &str),
     (ip, step): (IpAddr, u32),
     (seq, at_us): (u64, i64),
     payload: &Payload,
 ) {
     let row = match payload.kind {
         Kind::Allocated => allocated(space_id, ip, (seq, at_us), payload),
+        Kind::Reserved => reserved((space_id, space), ip, (seq, at_us), payload),
         _ => {
             let mut row = rows.get(&ip).expect("it was allocated").clone();
             row["released_at"] = json!(at_us);
@@ -104,10 +111,39 @@ fn allocated(space_id: i32, ip: IpAddr, (seq, at_us): (u64, i64), payload: &Payl
         "boot_id": payload.token.map(|token| token.boot_id),
         "boottime_ns": payload.token.map(|token| token.boottime_ns),
         "content": content,
-        "cooldown_seconds": payload.cooldown_seconds.expect("an allocate has one"),
+        "cooldown_seconds": payload.cooldown_seconds.max(payload.sticky_seconds)
+            .expect("an allocate has one"),
         "released_at": null, "cooling_until": null,
+        "keep": payload.sticky_seconds.map(|seconds| {
+            let owner = owner.expect("kept for a name");
+            let parts = ["sticky", cluster, &owner.namespace, &owner.name, ifname];
+            json!([key(ledger::event::encoding::key_of(&parts)), seconds])
+        }),
     });
     row
+}
+
+/// An address that is set aside has no sandbox and no pod.
+fn reserved(
+    (space_id, space): (i32, &str),
+    ip: IpAddr,
+    (seq, at_us): (u64, i64),
+    payload: &Payload,
+) -> Value {
+    let decision = payload.decision.as_ref().expect("a decision");
+    let key = ledger::event::encoding::key_of(&["reservation", space, &ip.to_string()]);
+    let content = payload.content.as_ref().expect("the reason's fingerprint");
+    json!({
+        "space_id": space_id, "ip": ip, "pool": decision.window.cidr,
+        "allocated_seq": seq, "allocated_at": at_us,
+        "attachment": format!("\\x{key:032x}"), "owner": null, "position": 0,
+        "cluster": "", "network": "", "container_id": "", "ifname": "",
+        "namespace": null, "pod": null, "pod_uid": null, "node": null,
+        "boot_id": null, "boottime_ns": null,
+        "content": u64::from_str_radix(content, 16).expect("hex").cast_signed(),
+        "cooldown_seconds": payload.cooldown_seconds.expect("what is left of a rest"),
+        "released_at": null, "cooling_until": null, "keep": null,
+    })
 }
 
 /// The columns that differ, for a reader.

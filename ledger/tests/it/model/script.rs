@@ -32,7 +32,9 @@ pub(crate) struct Add {
     pub(crate) selector: Selector,
     pub(crate) ranges: Vec<usize>,
     pub(crate) ips: Vec<usize>,
+    pub(crate) longest_idle: bool,
     pub(crate) cooldown: u32,
+    pub(crate) sticky: u32,
     pub(crate) token: Option<Token>,
     pub(crate) uid: Option<u8>,
     pub(crate) dry_run: bool,
@@ -48,6 +50,14 @@ pub(crate) struct Import {
 }
 
 #[derive(Debug, Clone)]
+pub(crate) struct Reserve {
+    pub(crate) selector: Selector,
+    pub(crate) pool: usize,
+    pub(crate) ip: usize,
+    pub(crate) reason: u8,
+}
+
+#[derive(Debug, Clone)]
 pub(crate) enum Step {
     Add(Add),
     Del(Interface, Option<Token>),
@@ -55,6 +65,9 @@ pub(crate) enum Step {
     /// second number is not 0.
     Free(u8, u8),
     Import(Import),
+    Reserve(Reserve),
+    /// As `Free`, for a reservation.
+    GiveBack(u8, u8),
     Bind(u8),
     Count,
     /// Seconds.
@@ -101,6 +114,8 @@ fn add() -> impl Strategy<Value = Add> {
     let ranges = vec(0..RANGES.len(), 1..=3);
     let ips = prop_oneof![3 => Just(Vec::new()), 1 => vec(0..ADDRESSES.len(), 1..=2)];
     let cooldown = prop_oneof![2 => Just(0u32), 1 => Just(30), 1 => Just(100_000)];
+    let sticky = prop_oneof![4 => Just(0u32), 1 => Just(30), 1 => Just(100_000)];
+    let after = (prop::bool::weighted(0.3), cooldown, sticky);
     let uid = option::weighted(0.2, prop_oneof![6 => Just(0u8), 1 => Just(1u8)]);
     let dry_run = prop::bool::weighted(0.1);
     (
@@ -108,18 +123,20 @@ fn add() -> impl Strategy<Value = Add> {
         selector(),
         ranges,
         ips,
-        cooldown,
+        after,
         token(),
         uid,
         dry_run,
     )
         .prop_map(
-            |(interface, selector, ranges, ips, cooldown, token, uid, dry_run)| Add {
+            |(interface, selector, ranges, ips, after, token, uid, dry_run)| Add {
                 interface,
                 selector,
                 ranges,
                 ips,
-                cooldown,
+                longest_idle: after.0,
+                cooldown: after.1,
+                sticky: after.2,
                 token,
                 uid,
                 dry_run,
@@ -145,6 +162,16 @@ fn import() -> impl Strategy<Value = Import> {
         })
 }
 
+fn reserve() -> impl Strategy<Value = Reserve> {
+    let places = (selector(), 0..POOLS.len(), 0..ADDRESSES.len(), 0u8..2);
+    places.prop_map(|(selector, pool, ip, reason)| Reserve {
+        selector,
+        pool,
+        ip,
+        reason,
+    })
+}
+
 fn command() -> impl Strategy<Value = Step> {
     prop_oneof![
         10 => add().prop_map(Step::Add),
@@ -152,6 +179,9 @@ fn command() -> impl Strategy<Value = Step> {
         2 => (any::<u8>(), prop_oneof![4 => Just(0u8), 1 => 1u8..4])
             .prop_map(|(which, shift)| Step::Free(which, shift)),
         2 => import().prop_map(Step::Import),
+        2 => reserve().prop_map(Step::Reserve),
+        2 => (any::<u8>(), prop_oneof![4 => Just(0u8), 1 => 1u8..4])
+            .prop_map(|(which, shift)| Step::GiveBack(which, shift)),
         1 => prop_oneof![3 => Just(0u8), 1 => Just(1u8)].prop_map(Step::Bind),
     ]
 }
@@ -187,10 +217,10 @@ pub(crate) fn for_store() -> impl Strategy<Value = Script> {
     // Resting for half a minute would end within a slow run, or not.
     vec(step, 20..60).prop_map(|mut steps: Vec<Step>| {
         for step in &mut steps {
-            if let Step::Add(add) = step
-                && add.cooldown == 30
-            {
-                add.cooldown = 100_000;
+            if let Step::Add(add) = step {
+                for rest in [&mut add.cooldown, &mut add.sticky] {
+                    *rest = if *rest == 30 { 100_000 } else { *rest };
+                }
             }
         }
         Script(steps)
@@ -250,6 +280,12 @@ impl fmt::Display for Step {
                 if add.cooldown > 0 {
                     write!(f, " cooldown {}", add.cooldown)?;
                 }
+                if add.sticky > 0 {
+                    write!(f, " sticky {}", add.sticky)?;
+                }
+                if add.longest_idle {
+                    f.write_str(" longest idle")?;
+                }
                 add.uid.map_or(Ok(()), |uid| write!(f, " uid {uid}"))
             }
             Step::Del(interface, token) => write!(f, "del {interface} {}", Shown(token)),
@@ -264,6 +300,15 @@ impl fmt::Display for Step {
                     "import {ip} of {pool} for c{sandbox} {ifname} in {selector}"
                 )
             }
+            Step::Reserve(reserve) => {
+                let (pool, ip) = (POOLS[reserve.pool], ADDRESSES[reserve.ip]);
+                let (reason, selector) = (reserve.reason, reserve.selector);
+                write!(
+                    f,
+                    "reserve {ip} of {pool} for reason {reason} in {selector}"
+                )
+            }
+            Step::GiveBack(which, shift) => write!(f, "give back {which} with step + {shift}"),
             Step::Bind(uid) => write!(f, "bind uid {uid}"),
             Step::Count => f.write_str("count"),
             Step::Wait(seconds) => write!(f, "wait {seconds} s"),

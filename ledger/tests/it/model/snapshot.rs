@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use ledger::decide::NewEvent;
-use ledger::state::{Class, Record, SpaceIndex, State};
+use ledger::state::{Class, Record, SpaceIndex, State, Taken};
 
 use super::naive::{Address, Holder, Naive};
 use super::world::{KnownInterface, RANGES, World};
@@ -14,8 +14,8 @@ use super::world::{KnownInterface, RANGES, World};
 pub(crate) struct Snapshot {
     heads: BTreeMap<String, u64>,
     records: BTreeMap<(SpaceIndex, IpAddr), Record>,
-    counts: BTreeMap<(SpaceIndex, usize), (u128, u128)>,
-    recorded: Vec<(SpaceIndex, [u128; 3], u128, u128)>,
+    counts: BTreeMap<(SpaceIndex, usize), Taken>,
+    recorded: Vec<(SpaceIndex, [u128; 3], Taken)>,
     pools: BTreeMap<(SpaceIndex, usize), bool>,
     held: BTreeMap<u128, Vec<IpAddr>>,
     of_owner: BTreeMap<u128, Vec<IpAddr>>,
@@ -61,9 +61,7 @@ pub(crate) fn snapshot(state: &State, world: &World, naive: &Naive) -> Result<Sn
     for (space, known) in state.pools.windows() {
         let window = &known.window;
         let shape = [window.first(), window.last(), window.capacity()];
-        taken
-            .recorded
-            .push((space, shape, known.held, known.cooling));
+        taken.recorded.push((space, shape, known.taken));
     }
     let ips = |records: Vec<Record>| records.iter().map(Record::ip).collect();
     for known in &world.known.interfaces {
@@ -112,11 +110,9 @@ impl Snapshot {
                 }
             }
         }
-        for (space, window, held, cooling) in &self.recorded {
-            if held + cooling > naive.addresses.len() as u128 {
-                return Err(format!(
-                    "{space:?} {window:?}: held {held}, cooling {cooling}"
-                ));
+        for (space, window, taken) in &self.recorded {
+            if taken.sum() > window[2] || taken.sum() > naive.addresses.len() as u128 {
+                return Err(format!("{space:?} {window:?}: {taken:?}"));
             }
         }
         Ok(())
@@ -227,6 +223,7 @@ fn compare_address(state: &State, naive: &Naive, address: &Address) -> Result<()
         )
     });
     let class = match (Naive::is_held(address), naive.is_cooling(address)) {
+        _ if Naive::is_reserved(address) => Class::Reserved,
         (true, _) => Class::Held,
         (false, true) => Class::Cooling,
         (false, false) => Class::Free,

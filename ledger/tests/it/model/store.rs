@@ -2,8 +2,10 @@
 
 use std::cell::{Cell, RefCell};
 
+use ledger::answer::WindowCounts;
 use ledger::command::{Count, DeclareSpace};
 use ledger::{Answer, Command, Error, Ledger};
+use sqlx::Connection as _;
 
 use super::naive::Naive;
 use super::replay;
@@ -119,6 +121,11 @@ fn race_command(world: &World, step: &Step) -> Option<Command> {
         Step::Del(interface, token) => world.del(*interface, *token),
         Step::Import(import) => Command::Import(Box::new(world.import(import))),
         Step::Bind(uid) => world.bind(*uid),
+        Step::Reserve(reserve) => world.reserve(reserve),
+        Step::GiveBack(which, shift) => {
+            let ip = world.known.ips[usize::from(*which) % world.known.ips.len()];
+            world.give_back(&world.cluster, ip, u32::from(*shift))
+        }
         Step::Free(which, shift) => {
             let ip = world.known.ips[usize::from(*which) % world.known.ips.len()];
             world.free(&world.cluster, ip, u32::from(*shift))
@@ -129,6 +136,8 @@ fn race_command(world: &World, step: &Step) -> Option<Command> {
 
 impl Case<'_> {
     async fn step(&mut self, step: &Step) -> Result<(), String> {
+        // Of two rests of one length, the one that began first ends first.
+        self.naive.now += 1;
         let told = match step {
             Step::Restart => {
                 self.here.clone().close().await;
@@ -148,6 +157,14 @@ impl Case<'_> {
                     self.execute(self.world.free(&space, ip, step)).await
                 }
             },
+            Step::GiveBack(which, shift) => match self.naive.pick(*which, *shift) {
+                None => return Ok(()),
+                Some((space, ip, step)) => {
+                    let ip = ip.parse().expect("an address");
+                    self.execute(self.world.give_back(&space, ip, step)).await
+                }
+            },
+            Step::Reserve(reserve) => self.execute(self.world.reserve(reserve)).await,
             Step::Import(import) => {
                 let imported = self.here.import(self.world.import(import), WAIT).await;
                 told::of_result(&imported.map(Answer::Imported))
@@ -228,13 +245,51 @@ impl Case<'_> {
             };
             for window in counted.windows {
                 let gives = |ip: &str| window.window.contains(ip.parse().expect("an address"));
-                let (held, cooling) = self.naive.counts(space, &gives);
-                let free = window.window.capacity() - held - cooling;
-                if (window.held, window.cooling, window.free()) != (held, cooling, free) {
-                    return Err(format!("{window:?} has {held} held, {cooling} cooling"));
+                let taken = self.naive.counts(space, &gives);
+                let free = window.window.capacity() - taken.sum();
+                if (window.taken, window.free()) != (taken, free) {
+                    return Err(format!("{window:?} has {taken:?}"));
                 }
+                self.check_view(space, &window).await?;
             }
         }
         Ok(())
+    }
+
+    /// What the database counts by itself.
+    async fn check_view(&self, space: &str, window: &WindowCounts) -> Result<(), String> {
+        let failed = |error: sqlx::Error| error.to_string();
+        let url = self.replicas.bench.database.url();
+        let mut connection = sqlx::PgConnection::connect(&url).await.map_err(failed)?;
+        let counted: String = sqlx::query_scalar(
+            "select concat_ws(' ', capacity, held, cooling, reserved, free)
+             from ipledger.window_counts
+             where space = $1 and cidr = $2::cidr and first_ip = $3 and last_ip = $4
+                and exclude = $5",
+        )
+        .bind(space)
+        .bind(window.window.cidr())
+        .bind(ipnet::IpNet::from(window.window.start()))
+        .bind(ipnet::IpNet::from(window.window.end()))
+        .bind(window.window.exclude_text())
+        .fetch_one(&mut connection)
+        .await
+        .map_err(failed)?;
+        connection.close().await.map_err(failed)?;
+        let (capacity, taken) = (window.window.capacity(), window.taken);
+        let told = [
+            capacity,
+            taken.held,
+            taken.cooling,
+            taken.reserved,
+            window.free(),
+        ];
+        let told = told.map(|count| count.to_string()).join(" ");
+        if counted == told {
+            return Ok(());
+        }
+        Err(format!(
+            "{space} {window:?}: SQL counts {counted}, the ledger {told}"
+        ))
     }
 }

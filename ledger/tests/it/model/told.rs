@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 use ledger::answer::{
-    Allocated, Counted, GateSet, HoldReleased, ImportOutcome, Imported, Released,
+    Allocated, Counted, GateSet, HoldReleased, ImportOutcome, Imported, Receipt, Released,
 };
 use ledger::decide::{Draft, NewEvent, Verdict};
-use ledger::state::State;
+use ledger::state::{State, Taken};
 use ledger::{Answer, Error, Refusal};
 
 /// Of a verdict; its events have these positions.
@@ -51,6 +51,10 @@ fn of_draft(state: &State, draft: &Draft, events: &[(NewEvent, u64)]) -> String 
             let (_, _, step, seq) = place(&events[0]);
             format!("imported step {step} seq {seq}")
         }
+        Draft::Reserved(pool) => {
+            let (ip, space, step, seq) = place(&events[0]);
+            format!("reserved {ip} of {pool} in {space} step {step} seq {seq}")
+        }
         Draft::ClusterBound(uid) => format!("bound {uid}"),
         Draft::SpaceDeclared(name) => format!("declared {name}"),
         Draft::GateSet(set) => of_gate(set),
@@ -72,6 +76,16 @@ pub(crate) fn of_answer(answer: &Answer) -> String {
         Answer::Released(released) => of_released(released),
         Answer::HoldReleased(ended) => of_ended(ended),
         Answer::Imported(imported) => of_imported(imported),
+        Answer::Reserved(reserved) => {
+            let verb = if reserved.repeated {
+                "had reserved"
+            } else {
+                "reserved"
+            };
+            let (ip, pool, space) = (reserved.ip, reserved.pool, &reserved.space);
+            let Receipt { step, seq, .. } = reserved.receipt;
+            format!("{verb} {ip} of {pool} in {space} step {step} seq {seq}")
+        }
         Answer::ClusterBound(uid) => format!("bound {uid}"),
         Answer::SpaceDeclared(name) => format!("declared {name}"),
         Answer::GateSet(set) => of_gate(set),
@@ -148,8 +162,18 @@ fn of_counted(counted: &Counted) -> String {
         .windows
         .iter()
         .fold("counted".to_owned(), |text, window| {
-            format!("{text} {}+{}", window.held, window.cooling)
+            let taken = window.taken;
+            format!("{text} {}+{}+{}", taken.held, taken.cooling, taken.reserved)
         })
+}
+
+pub(crate) fn of_taken(taken: &Taken) -> String {
+    let Taken {
+        held,
+        cooling,
+        reserved,
+    } = taken;
+    format!("held {held} cooling {cooling} reserved {reserved}")
 }
 
 fn of_refusal(refusal: &Refusal) -> String {
@@ -159,24 +183,22 @@ fn of_refusal(refusal: &Refusal) -> String {
         Refusal::AttachmentConflict { hold, .. } => write!(text, " {}", hold.ip),
         Refusal::SpaceConflict { private, .. } => write!(text, " {private}"),
         Refusal::AddressOutsideWindow { ip } => write!(text, " {ip}"),
-        Refusal::AddressTaken { ip, hold } => {
+        Refusal::AddressTaken { ip, hold } | Refusal::AddressReserved { ip, hold } => {
             let (space, step, seq) = (&hold.space, hold.step, hold.seq);
             write!(text, " {ip} of {space} step {step} seq {seq}")
         }
-        Refusal::AddressCooling { ip, until } => {
+        Refusal::AddressCooling { ip, until } | Refusal::AddressKept { ip, until, .. } => {
             write!(text, " {ip} until {}", until.as_microsecond())
         }
-        Refusal::Exhausted { held, cooling, .. } => write!(text, " held {held} cooling {cooling}"),
-        Refusal::Cooling {
-            held,
-            cooling,
-            until,
-            ..
-        } => write!(
-            text,
-            " held {held} cooling {cooling} until {}",
-            until.as_microsecond()
-        ),
+        Refusal::Exhausted { taken, .. } => write!(text, " {}", of_taken(taken)),
+        Refusal::Cooling { taken, until, .. } | Refusal::Kept { taken, until, .. } => {
+            write!(
+                text,
+                " {} until {}",
+                of_taken(taken),
+                until.as_microsecond()
+            )
+        }
         Refusal::StepMismatch {
             expected, actual, ..
         } => match actual.0 {

@@ -7,13 +7,14 @@ use std::rc::Rc;
 use address::{Window, WindowText};
 use ledger::Command;
 use ledger::command::{
-    Allocate, BindCluster, Count, Import as ImportCommand, Release, ReleaseHold, SpaceSelector,
+    AddressOrder, Allocate, BindCluster, Count, GiveBack, Import as ImportCommand, Release,
+    ReleaseHold, Reserve as ReserveCommand, SpaceSelector,
 };
 use ledger::event::encoding::Key;
 use ledger::model::{Attachment, OrderToken, Owner};
 use uuid::Uuid;
 
-use super::script::{Add, Import, Interface, Selector, Token};
+use super::script::{Add, Import, Interface, Reserve, Selector, Token};
 use crate::support::provenance;
 
 /// A definition, and every address that it hands out, in order.
@@ -184,11 +185,12 @@ impl World {
         }
     }
 
-    /// Pods 0 and 1 have a UID, pod 2 has only a name, and of pod 3 nothing is known.
+    /// Pods 0 and 1 have a UID each and one name, as if a StatefulSet's pod had come back; pod 2 has
+    /// only a name, and of pod 3 nothing is known.
     pub(crate) fn owner(&self, interface: Interface) -> Option<Owner> {
         let pod = interface.sandbox % 4;
         (pod < 3).then(|| Owner {
-            name: format!("pod-{pod}"),
+            name: format!("pod-{}", pod / 2 * 2),
             namespace: "default".to_owned(),
             node: Some("node-1".to_owned()),
             uid: (pod < 2).then(|| format!("uid-{}-{pod}", self.cluster)),
@@ -239,7 +241,13 @@ impl World {
             ips: ips
                 .map(|&ip| ADDRESSES[ip].parse().expect("an address"))
                 .collect(),
+            order: if add.longest_idle {
+                AddressOrder::LongestIdle
+            } else {
+                AddressOrder::LowestFree
+            },
             cooldown_seconds: add.cooldown,
+            sticky_seconds: add.sticky,
             dry_run: add.dry_run,
             provenance: provenance(),
         }))
@@ -280,6 +288,26 @@ impl World {
             ended_before: None,
             provenance: provenance(),
         }
+    }
+
+    pub(crate) fn reserve(&self, reserve: &Reserve) -> Command {
+        Command::Reserve(Box::new(ReserveCommand {
+            space: self.selector(reserve.selector),
+            pool: POOLS[reserve.pool].parse().expect("a CIDR"),
+            ip: self.known.ips[reserve.ip],
+            reason: format!("reason {}", reserve.reason),
+            provenance: provenance(),
+        }))
+    }
+
+    pub(crate) fn give_back(&self, space: &str, ip: IpAddr, step: u32) -> Command {
+        Command::GiveBack(Box::new(GiveBack {
+            space: space.to_owned(),
+            ip,
+            step,
+            reason: "needed".to_owned(),
+            provenance: provenance(),
+        }))
     }
 
     pub(crate) fn bind(&self, uid: u8) -> Command {

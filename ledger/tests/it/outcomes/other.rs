@@ -158,7 +158,10 @@ async fn count_counted() {
     let Answer::Counted(empty) = count(&bench, "10.0.0.0/29").await.unwrap() else {
         panic!("not a count");
     };
-    assert_eq!((empty.windows[0].held, empty.windows[0].free()), (0, 6));
+    assert_eq!(
+        (empty.windows[0].taken.held, empty.windows[0].free()),
+        (0, 6)
+    );
     assert!(
         bench.ledger.spaces().await.unwrap().is_empty(),
         "a look opens nothing"
@@ -174,8 +177,11 @@ async fn count_counted() {
         panic!("not a count");
     };
     let one = &counted.windows[0];
-    assert_eq!((one.held, one.cooling, one.free()), (1, 1, 4));
-    assert_eq!(one.window.capacity(), one.held + one.cooling + one.free());
+    assert_eq!((one.taken.held, one.taken.cooling, one.free()), (1, 1, 4));
+    assert_eq!(
+        one.window.capacity(),
+        one.taken.held + one.taken.cooling + one.free()
+    );
 }
 
 #[tokio::test]

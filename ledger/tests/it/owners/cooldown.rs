@@ -26,7 +26,7 @@ async fn counts(ledger: &Ledger) -> WindowCounts {
 }
 
 fn assert_counts(counts: &WindowCounts, held: u128, cooling: u128, free: u128) {
-    assert_eq!((counts.held, counts.cooling), (held, cooling));
+    assert_eq!((counts.taken.held, counts.taken.cooling), (held, cooling));
     assert_eq!(counts.free(), free);
     assert_eq!(held + cooling + free, counts.window.capacity());
 }
@@ -49,16 +49,10 @@ async fn cool_down_is_hard_when_the_pool_is_full_and_has_its_own_kind() {
     // The cool-down is the one of the allocate that ended, not of whoever asks next.
     let full = refusal(add(&bench.ledger, of("c3", "uid-3").cooldown(0)).await);
     assert_eq!(full.kind(), "cooling");
-    let Refusal::Cooling {
-        held,
-        cooling,
-        until,
-        ..
-    } = full
-    else {
+    let Refusal::Cooling { taken, until, .. } = full else {
         panic!("{full:?}");
     };
-    assert_eq!((held, cooling), (1, 1));
+    assert_eq!((taken.held, taken.cooling), (1, 1));
     let rests = until.duration_since(freed.released[0].receipt.recorded_at);
     assert_eq!(rests.as_secs(), i64::from(HOUR));
     bench.ledger.close().await;

@@ -41,13 +41,15 @@ async fn full_pool_is_refused_with_its_counts_and_the_next_try_succeeds() {
         position,
         space,
         window,
-        held,
-        cooling,
+        taken,
     } = full
     else {
         panic!("{full:?}");
     };
-    assert_eq!((position, held, cooling, window.capacity()), (0, 2, 0, 2));
+    assert_eq!(
+        (position, taken.held, taken.cooling, window.capacity()),
+        (0, 2, 0, 2)
+    );
     assert_eq!(history(&bench.ledger, "prod").await, before);
     // Whom sync looks at first.
     let oldest = bench

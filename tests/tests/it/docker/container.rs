@@ -89,7 +89,9 @@ async fn allocate(ledger: &Ledger, container_id: &str) -> Result<Allocated, Erro
         },
         ranges: vec![only_address()],
         ips: Vec::new(),
+        order: ledger::command::AddressOrder::LowestFree,
         cooldown_seconds: 0,
+        sticky_seconds: 0,
         dry_run: false,
         provenance: Provenance {
             request_id: container_id.to_owned(),
