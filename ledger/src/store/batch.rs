@@ -106,6 +106,10 @@ impl Lane {
             self.land_all(flights).await;
             return self.serve(batch, None).await;
         };
+        if self.previews_unknown_boot(&batch) {
+            self.land_all(flights).await;
+            self.read_boots_of_previews(&batch, &connection).await;
+        }
         match self.prepare(batch) {
             Prepared::Ready(mut flight) => {
                 if let Err(error) = self.name_ended(&connection, &mut flight).await {

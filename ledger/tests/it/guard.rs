@@ -8,6 +8,7 @@ mod crowd;
 mod dropped;
 mod migrating;
 mod opening;
+mod opening_rights;
 mod plans;
 mod raw;
 mod rights;

@@ -4,6 +4,7 @@ use super::super::boots;
 use super::super::connection::{Connection, classify, describe, is_lost};
 use super::super::lane::{Lane, Pending};
 use super::{Attempt, Failure};
+use crate::command::Command;
 use crate::error::Error;
 use crate::model::Boot;
 
@@ -24,6 +25,31 @@ impl Lane {
                 Attempt::Again(batch)
             }
             Err(failure) => self.fail(batch, failure),
+        }
+    }
+
+    /// Whether a batch previews a call of a boot that memory does not know.
+    pub(super) fn previews_unknown_boot(&self, batch: &[Pending]) -> bool {
+        batch.iter().any(|pending| match &pending.command {
+            Command::Allocate(request) if request.dry_run => request
+                .token
+                .is_some_and(|token| !self.state.order.is_boot_known(token.boot_id)),
+            _ => false,
+        })
+    }
+
+    /// A preview makes no boot known, but it must not overlook one that another replica noted.
+    /// Only while no change waits.
+    pub(super) async fn read_boots_of_previews(
+        &mut self,
+        batch: &[Pending],
+        connection: &Connection,
+    ) {
+        if self.previews_unknown_boot(batch)
+            && let Err(error) = boots::read(&connection.client, &mut self.state.order).await
+        {
+            // The preview is then as good as what is known here.
+            tracing::warn!(error = %error, "the lane cannot read the boots");
         }
     }
 

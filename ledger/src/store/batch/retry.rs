@@ -116,6 +116,7 @@ impl Lane {
         let Some(connection) = self.open_connection() else {
             return Attempt::Again(batch);
         };
+        self.read_boots_of_previews(&batch, &connection).await;
         match self.prepare(batch) {
             Prepared::NeedsSpaces(batch, open) => self.open_spaces(batch, &open).await,
             Prepared::NeedsBoots(batch) => self.see_boots(batch, &connection).await,
