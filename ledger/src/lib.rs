@@ -38,5 +38,5 @@ pub use store::{
     DifferencePage, DifferenceQuery, Event, EventQuery, FollowQuery, Followed, GarbageFailure,
     GarbageList, GarbageResult, HistoryPlace, HistoryQuery, Hold, HoldPage, HoldQuery, Ledger,
     MapQuery, Migrated, Moment, ReleaseCluster, Reservation, ReservationQuery, SpaceRow,
-    StoreConfig, Subject, Wakeup, Wakeups, check, migrate, set_app_password,
+    StoreConfig, Subject, Wakeup, Wakeups, begin_epoch, check, migrate, set_app_password,
 };

@@ -10,6 +10,7 @@ mod calls;
 mod catch_up;
 mod clusters;
 mod connection;
+mod epoch;
 mod follow;
 mod garbage;
 mod guard;
@@ -24,6 +25,7 @@ mod wake;
 mod watch;
 
 pub use clusters::{ClusterReleased, ReleaseCluster};
+pub use epoch::begin_epoch;
 pub use follow::{FollowQuery, Followed};
 pub use garbage::{GarbageFailure, GarbageList, GarbageResult};
 pub use guard::{Checked, check};

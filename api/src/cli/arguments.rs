@@ -60,6 +60,11 @@ pub(super) enum Command {
     /// newer schema and a PostgreSQL older than 14. Needs a role that may create roles, or
     /// <database>_migrator after the first time.
     Migrate(Migrate),
+    /// Say that history may have been shortened: after a restore, or an unsafe failover.
+    ///
+    /// Every event and receipt from then on carries the new epoch, which is printed. Run it before
+    /// the service is started again. Needs the role that migrates.
+    BeginEpoch(BeginEpoch),
     /// Run everything on this machine: PostgreSQL, migrations and the service.
     ///
     /// Finds the PostgreSQL server binaries, keeps a cluster in a directory of its own with
@@ -99,6 +104,24 @@ pub(super) struct Migrate {
     /// it has: none at first, so only peer, trust or certificate authentication let it in.
     #[arg(long, env = "IPLEDGER_APP_PASSWORD_FILE", value_name = "FILE")]
     pub(super) app_password_file: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct BeginEpoch {
+    #[command(flatten)]
+    pub(super) database: Database,
+    /// What happened, for whoever reads the history later.
+    #[arg(long, value_name = "TEXT", value_parser = reason)]
+    pub(super) reason: String,
+}
+
+fn reason(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => Err("a reason is needed".to_owned()),
+        text if text.chars().count() > 500 => Err("is longer than 500 characters".to_owned()),
+        text if text.chars().any(char::is_control) => Err("has control characters".to_owned()),
+        text => Ok(text.to_owned()),
+    }
 }
 
 #[derive(Debug, Args)]

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 
-use super::arguments::{Command, Database, Dev, Migrate, Serve};
+use super::arguments::{BeginEpoch, Command, Database, Dev, Migrate, Serve};
 use super::{health, signals};
 use crate::dev;
 use crate::program::Bound;
@@ -14,6 +14,7 @@ pub(super) async fn run(command: Command) -> anyhow::Result<()> {
     match command {
         Command::Serve(arguments) => serve(&arguments).await,
         Command::Migrate(arguments) => migrate(&arguments).await,
+        Command::BeginEpoch(arguments) => begin_epoch(&arguments).await,
         Command::Dev(arguments) => dev(arguments).await,
         Command::Check(arguments) => check(&arguments).await,
         Command::Health(arguments) => health::ask(&arguments.addresses()?),
@@ -61,6 +62,12 @@ async fn migrate(arguments: &Migrate) -> anyhow::Result<()> {
         ledger::set_app_password(url, &password).await?;
     }
     say(&format!("{}\n", dev::migrated_in_words(&migrated)))
+}
+
+async fn begin_epoch(arguments: &BeginEpoch) -> anyhow::Result<()> {
+    let url = &arguments.database.database_url;
+    let epoch = ledger::begin_epoch(url, &arguments.reason).await?;
+    say(&format!("epoch {epoch} has begun\n"))
 }
 
 /// From the file, else from the environment: a flag would show it to every user of the machine.

@@ -136,6 +136,32 @@ async fn migrations_may_run_twice_and_side_by_side() {
 }
 
 #[tokio::test]
+async fn an_epoch_is_begun_with_a_reason() {
+    let database = TestDatabase::create().await;
+    ledger::migrate(&database.url()).await.unwrap();
+    let begin = |reason: &str| {
+        let url = database.url();
+        run(
+            &["begin-epoch", "--database-url", &url, "--reason", reason],
+            &[],
+        )
+    };
+    for (reason, why) in [
+        (" ", "a reason is needed"),
+        ("a\nb", "has control characters"),
+        (&"x".repeat(501), "is longer than 500 characters"),
+    ] {
+        let output = begin(reason);
+        assert_eq!(output.status.code(), Some(2));
+        let text = stderr(&output);
+        assert!(text.contains("--reason") && text.contains(why), "{text}");
+    }
+    let output = begin("restored from the backup of 7 o'clock");
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(stdout(&output), "epoch 2 has begun\n");
+}
+
+#[tokio::test]
 async fn the_services_role_gets_the_password_of_a_file() {
     let database = TestDatabase::create().await;
     let dir = tempfile::tempdir().unwrap();

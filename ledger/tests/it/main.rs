@@ -2,6 +2,7 @@
 
 mod clusters;
 mod encoding;
+mod epoch;
 mod faults;
 mod guard;
 mod history;
