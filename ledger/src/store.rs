@@ -21,6 +21,7 @@ mod metrics;
 mod migrate;
 mod read;
 mod subjects;
+mod tls;
 mod wake;
 mod watch;
 

@@ -5,10 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_postgres::error::{DbError, Severity};
 use tokio_postgres::{AsyncMessage, Client, NoTls, Statement};
 
 use super::append::APPEND_SQL;
+use super::tls::{self, Target};
 use crate::error::{Error, is_connection_loss};
 
 /// A statement may not wait longer: neither for a lock nor for a standby that does not answer.
@@ -40,33 +42,26 @@ impl Connection {
     }
 
     async fn connect(database_url: &str) -> Result<Connection, Error> {
-        let mut config = parse(database_url)?;
+        let Target { mut config, tls } = tls::target(database_url)?;
         config
             .application_name("ipledger lane")
             .connect_timeout(CONNECT_TIMEOUT);
-        let (client, mut driver) =
-            config
-                .connect(NoTls)
-                .await
-                .map_err(|error| Error::Unavailable {
-                    // Whatever the server says: without a connection nothing was asked of it.
-                    reason: describe(&error),
-                })?;
         let warned = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&warned);
-        tokio::spawn(async move {
-            let mut messages = stream::poll_fn(move |context| driver.poll_message(context));
-            while let Some(message) = messages.next().await {
-                match message {
-                    Ok(AsyncMessage::Notice(notice)) => note(&notice, &flag),
-                    Ok(_) => {}
-                    Err(error) => {
-                        tracing::debug!(error = describe(&error), "lane connection ended");
-                        return;
-                    }
-                }
-            }
-        });
+        let connected = match tls {
+            None => config.connect(NoTls).await.map(|(client, driver)| {
+                listen(driver, flag);
+                client
+            }),
+            Some(tls) => config.connect(tls).await.map(|(client, driver)| {
+                listen(driver, flag);
+                client
+            }),
+        };
+        let client = connected.map_err(|error| Error::Unavailable {
+            // Whatever the server says: without a connection nothing was asked of it.
+            reason: describe(&error),
+        })?;
         let timeout_ms = STATEMENT_TIMEOUT.as_millis();
         client
             .batch_execute(&format!(
@@ -94,13 +89,25 @@ impl Connection {
     }
 }
 
-/// A URL as this driver reads it; the other one takes any scheme for its own.
-pub(super) fn parse(database_url: &str) -> Result<tokio_postgres::Config, Error> {
-    database_url
-        .parse()
-        .map_err(|error: tokio_postgres::Error| {
-            Error::Guard(format!("database url: {}", describe(&error)))
-        })
+/// Drive the connection, and hear what the server says beside its answers.
+fn listen<S, T>(mut driver: tokio_postgres::Connection<S, T>, warned: Arc<AtomicBool>)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    tokio::spawn(async move {
+        let mut messages = stream::poll_fn(move |context| driver.poll_message(context));
+        while let Some(message) = messages.next().await {
+            match message {
+                Ok(AsyncMessage::Notice(notice)) => note(&notice, &warned),
+                Ok(_) => {}
+                Err(error) => {
+                    tracing::debug!(error = describe(&error), "lane connection ended");
+                    return;
+                }
+            }
+        }
+    });
 }
 
 /// Server messages below a warning say nothing about an outcome.

@@ -232,7 +232,7 @@ pub(super) fn unexpected(answer: &Answer) -> Error {
 }
 
 fn read_options(config: &StoreConfig) -> Result<PgConnectOptions, Error> {
-    super::connection::parse(&config.database_url)?;
+    super::tls::target(&config.database_url)?;
     let options: PgConnectOptions = config
         .database_url
         .parse()

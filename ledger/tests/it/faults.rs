@@ -12,3 +12,4 @@ mod replicas;
 pub(crate) mod servers;
 mod standby;
 mod stopped_client;
+mod tls;
