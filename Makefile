@@ -48,7 +48,7 @@ build: ## Everything, unoptimised.
 .PHONY: static
 static: ## The release binaries, static: target/HOST/release, HOST as rustc -vV names it.
 	@RUSTFLAGS="-C target-feature=+crt-static" cargo build --release --target $(STATIC) \
-		-p ipledger -p ipledger-api
+		-p ipledger -p ipledger-api -p ipledgerctl
 
 .PHONY: bench
 bench: ## Speed as ratios in one run on one PostgreSQL; writes docs/performance.md's table.
