@@ -24,7 +24,7 @@ async fn a_pod_that_is_gone_with_its_node_is_freed_on_complete_evidence() {
         "sync: pod not_found, containers node_deleted"
     );
     let evidence = release.evidence;
-    assert_eq!(evidence.rules, 1);
+    assert_eq!(evidence.rules, 2);
     assert_eq!(evidence.pod_gone, PodGone::NotFound);
     assert_eq!(evidence.containers_gone, [ContainersGone::NodeDeleted]);
     assert!(!evidence.timed_out_only);
