@@ -111,7 +111,12 @@ pub(super) struct BeginEpoch {
     #[command(flatten)]
     pub(super) database: Database,
     /// What happened, for whoever reads the history later.
-    #[arg(long, value_name = "TEXT", value_parser = reason)]
+    #[arg(
+        long,
+        env = "IPLEDGER_EPOCH_REASON",
+        value_name = "TEXT",
+        value_parser = reason
+    )]
     pub(super) reason: String,
 }
 
