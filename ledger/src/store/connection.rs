@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_postgres::error::{DbError, Severity};
-use tokio_postgres::{AsyncMessage, Client, NoTls, Statement};
+use tokio_postgres::tls::MakeTlsConnect;
+use tokio_postgres::{AsyncMessage, Client, Config, NoTls, Socket, Statement};
 
 use super::append::APPEND_SQL;
 use super::tls::{self, Target};
@@ -47,16 +47,10 @@ impl Connection {
             .application_name("ipledger lane")
             .connect_timeout(CONNECT_TIMEOUT);
         let warned = Arc::new(AtomicBool::new(false));
-        let flag = Arc::clone(&warned);
+        let heard = Arc::clone(&warned);
         let connected = match tls {
-            None => config.connect(NoTls).await.map(|(client, driver)| {
-                listen(driver, flag);
-                client
-            }),
-            Some(tls) => config.connect(tls).await.map(|(client, driver)| {
-                listen(driver, flag);
-                client
-            }),
+            None => start(&config, NoTls, heard).await,
+            Some(tls) => start(&config, tls, heard).await,
         };
         let client = connected.map_err(|error| Error::Unavailable {
             // Whatever the server says: without a connection nothing was asked of it.
@@ -89,12 +83,17 @@ impl Connection {
     }
 }
 
-/// Drive the connection, and hear what the server says beside its answers.
-fn listen<S, T>(mut driver: tokio_postgres::Connection<S, T>, warned: Arc<AtomicBool>)
+/// Connect, drive the connection, and hear what the server says beside its answers.
+async fn start<T>(
+    config: &Config,
+    tls: T,
+    warned: Arc<AtomicBool>,
+) -> Result<Client, tokio_postgres::Error>
 where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    T: MakeTlsConnect<Socket>,
+    T::Stream: Send + 'static,
 {
+    let (client, mut driver) = config.connect(tls).await?;
     tokio::spawn(async move {
         let mut messages = stream::poll_fn(move |context| driver.poll_message(context));
         while let Some(message) = messages.next().await {
@@ -108,6 +107,7 @@ where
             }
         }
     });
+    Ok(client)
 }
 
 /// Server messages below a warning say nothing about an outcome.

@@ -16,7 +16,7 @@ use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::error::Error;
-use verifier::{AnyName, AnyServer};
+use verifier::AnyName;
 
 /// How the lane connects.
 pub(super) struct Target {
@@ -106,10 +106,10 @@ fn client(mode: PgSslMode, files: &Files) -> Result<ClientConfig, String> {
         PgSslMode::VerifyFull => builder.with_root_certificates(roots(files)?),
         PgSslMode::VerifyCa => builder
             .dangerous()
-            .with_custom_certificate_verifier(AnyName::new(roots(files)?, provider)?),
+            .with_custom_certificate_verifier(AnyName::of_trusted(roots(files)?, provider)?),
         _ => builder
             .dangerous()
-            .with_custom_certificate_verifier(AnyServer::new(provider)),
+            .with_custom_certificate_verifier(AnyName::of_anybody(provider)),
     };
     match (&files.certificate, &files.key) {
         (None, None) => Ok(builder.with_no_client_auth()),

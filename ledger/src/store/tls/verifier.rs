@@ -1,4 +1,4 @@
-//! Verifiers for the modes that prove less than a certificate with the server's name.
+//! The verifier of the modes that prove less than a certificate with the server's name.
 
 use std::sync::Arc;
 
@@ -8,28 +8,54 @@ use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signat
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
-/// Takes any certificate: encrypted, and nothing else, as `require` says.
+/// Takes any name. The signatures of the handshake must fit the certificate all the same.
 #[derive(Debug)]
-pub(super) struct AnyServer {
+pub(super) struct AnyName {
     provider: Arc<CryptoProvider>,
+    /// Absent: a certificate of any authority.
+    chain: Option<Arc<WebPkiServerVerifier>>,
 }
 
-impl AnyServer {
-    pub(super) fn new(provider: Arc<CryptoProvider>) -> Arc<AnyServer> {
-        Arc::new(AnyServer { provider })
+impl AnyName {
+    /// Encrypted, and nothing else, as `require` says.
+    pub(super) fn of_anybody(provider: Arc<CryptoProvider>) -> Arc<AnyName> {
+        let chain = None;
+        Arc::new(AnyName { provider, chain })
+    }
+
+    /// On a certificate of a trusted authority, as `verify-ca` says.
+    pub(super) fn of_trusted(
+        roots: RootCertStore,
+        provider: Arc<CryptoProvider>,
+    ) -> Result<Arc<AnyName>, String> {
+        let roots = Arc::new(roots);
+        let chain = WebPkiServerVerifier::builder_with_provider(roots, Arc::clone(&provider))
+            .build()
+            .map_err(|error| format!("sslrootcert: {error}"))?;
+        let chain = Some(chain);
+        Ok(Arc::new(AnyName { provider, chain }))
     }
 }
 
-impl ServerCertVerifier for AnyServer {
+impl ServerCertVerifier for AnyName {
     fn verify_server_cert(
         &self,
-        _end_entity: &CertificateDer<'_>,
-        _intermediates: &[CertificateDer<'_>],
-        _server_name: &ServerName<'_>,
-        _ocsp_response: &[u8],
-        _now: UnixTime,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        Ok(ServerCertVerified::assertion())
+        let Some(chain) = &self.chain else {
+            return Ok(ServerCertVerified::assertion());
+        };
+        // The name is looked at last: whoever fails there has passed the rest.
+        match chain.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now) {
+            Err(Error::InvalidCertificate(
+                CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
+            )) => Ok(ServerCertVerified::assertion()),
+            judged => judged,
+        }
     }
 
     fn verify_tls12_signature(
@@ -55,72 +81,5 @@ impl ServerCertVerifier for AnyServer {
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         let algorithms = &self.provider.signature_verification_algorithms;
         algorithms.supported_schemes()
-    }
-}
-
-/// Takes any name on a certificate of a trusted authority, as `verify-ca` says.
-#[derive(Debug)]
-pub(super) struct AnyName {
-    full: Arc<WebPkiServerVerifier>,
-}
-
-impl AnyName {
-    pub(super) fn new(
-        roots: RootCertStore,
-        provider: Arc<CryptoProvider>,
-    ) -> Result<Arc<AnyName>, String> {
-        let full = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider)
-            .build()
-            .map_err(|error| format!("sslrootcert: {error}"))?;
-        Ok(Arc::new(AnyName { full }))
-    }
-}
-
-impl ServerCertVerifier for AnyName {
-    fn verify_server_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        server_name: &ServerName<'_>,
-        ocsp_response: &[u8],
-        now: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        // The name is looked at last: whoever fails there has passed the rest.
-        match self.full.verify_server_cert(
-            end_entity,
-            intermediates,
-            server_name,
-            ocsp_response,
-            now,
-        ) {
-            Err(Error::InvalidCertificate(
-                CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
-            )) => Ok(ServerCertVerified::assertion()),
-            judged => judged,
-        }
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.full
-            .verify_tls12_signature(message, certificate, signed)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.full
-            .verify_tls13_signature(message, certificate, signed)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.full.supported_verify_schemes()
     }
 }
