@@ -3,7 +3,7 @@ use std::fmt::Write as _;
 use super::choose::{self, Choice, Chooser};
 use super::resolve::{Place, resolve};
 use super::{Change, Draft, HoldChange, NewEvent, Verdict, cluster, first_call, gate, repeat};
-use crate::answer::{Allocated, AllocatedAddress, Answer};
+use crate::answer::{Allocated, AllocatedAddress, Answer, Receipt};
 use crate::command::Allocate;
 use crate::event::encoding::{Key, fingerprint_of, hex};
 use crate::event::{Decision, Kind, Payload, WindowRecord};
@@ -248,6 +248,15 @@ pub(super) fn hold_ref(state: &State, record: &Record) -> HoldRef {
         ip: record.ip(),
         step: record.step,
         seq: record.allocated_seq,
+    }
+}
+
+/// Where the last event about an address stands.
+pub(super) fn receipt(record: &Record) -> Receipt {
+    Receipt {
+        step: record.step,
+        seq: record.seq,
+        recorded_at: timestamp(record.at_us),
     }
 }
 

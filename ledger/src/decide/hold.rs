@@ -4,11 +4,11 @@ use address::Window;
 use ipnet::IpNet;
 use serde_json::{Map, Value};
 
-use super::allocate::{hold_ref, timestamp, to_u64};
+use super::allocate::{hold_ref, receipt, to_u64};
 use super::choose::resting;
 use super::resolve::{Place, resolve};
 use super::{Change, Draft, HoldChange, NewEvent, Verdict, cluster};
-use crate::answer::{Answer, HoldReleased, ImportOutcome, Imported, Receipt, ReleasedAddress};
+use crate::answer::{Answer, HoldReleased, ImportOutcome, Imported, ReleasedAddress};
 use crate::command::{Import, ReleaseHold};
 use crate::event::encoding::{find_unfit, sorted};
 use crate::event::{Decision, DecisionRule, Kind, Payload, WindowRecord};
@@ -34,42 +34,55 @@ pub(super) fn release(state: &State, request: &ReleaseHold) -> Verdict {
         Some(record) if record.step == request.step && record.is_held() => {
             let mut payload = Payload::new(Kind::Released, &request.reason, &request.provenance);
             payload.evidence = Some(sorted(&request.evidence));
-            payload.ends_seq = Some(record.allocated_seq);
-            let event = NewEvent {
-                space,
-                target: Some((request.ip, request.step + 1)),
-                change: Change::Free,
-                payload,
-            };
-            Verdict::Append(vec![event], Draft::HoldReleased)
+            end(record, payload)
         }
-        // Its own release stands: a repeat.
+        // Its own release stands.
         Some(record) if request.step.is_multiple_of(2) && record.step == request.step + 1 => {
-            let released = ReleasedAddress {
-                ip: request.ip,
-                space: request.space.clone(),
-                receipt: Receipt {
-                    step: record.step,
-                    seq: record.seq,
-                    recorded_at: timestamp(record.at_us),
-                },
-            };
-            let answer = HoldReleased {
-                released,
-                repeated: true,
-                epoch: state.epoch,
-            };
-            Verdict::Answer(Answer::HoldReleased(answer), vec![space])
+            ended(state, record)
         }
-        other => Verdict::Refuse(
-            Refusal::StepMismatch {
-                ip: request.ip,
-                expected: request.step,
-                actual: StepText(other.map(|record| record.step)),
-            },
-            vec![space],
-        ),
+        other => step_mismatch(space, request.ip, request.step, other),
     }
+}
+
+/// Ends the present step of an address, named by the event that began it.
+pub(super) fn end(record: &Record, mut payload: Payload) -> Verdict {
+    payload.ends_seq = Some(record.allocated_seq);
+    let event = NewEvent {
+        space: record.space,
+        target: Some((record.ip(), record.step + 1)),
+        change: Change::Free,
+        payload,
+    };
+    Verdict::Append(vec![event], Draft::HoldReleased)
+}
+
+/// The release that was asked for is the last event already: a repeat.
+pub(super) fn ended(state: &State, record: &Record) -> Verdict {
+    let answer = HoldReleased {
+        released: ReleasedAddress {
+            ip: record.ip(),
+            space: state.spaces.get(record.space).name.clone(),
+            receipt: receipt(record),
+        },
+        repeated: true,
+        epoch: state.epoch,
+    };
+    Verdict::Answer(Answer::HoldReleased(answer), vec![record.space])
+}
+
+/// The address is at another step than the caller looked at.
+pub(super) fn step_mismatch(
+    space: SpaceIndex,
+    ip: IpAddr,
+    expected: u32,
+    record: Option<&Record>,
+) -> Verdict {
+    let refusal = Refusal::StepMismatch {
+        ip,
+        expected,
+        actual: StepText(record.map(|record| record.step)),
+    };
+    Verdict::Refuse(refusal, vec![space])
 }
 
 /// Records a hold that another address manager made.

@@ -2,10 +2,10 @@
 
 use std::net::IpAddr;
 
-use super::allocate::{hold_ref, timestamp};
+use super::allocate::{hold_ref, receipt};
 use super::resolve::resolve;
 use super::{LaterCall, Repeat, Verdict};
-use crate::answer::{Allocated, AllocatedAddress, Answer, Receipt};
+use crate::answer::{Allocated, AllocatedAddress, Answer};
 use crate::command::Allocate;
 use crate::event::encoding::Key;
 use crate::refusal::Refusal;
@@ -155,10 +155,6 @@ fn held_address(state: &State, record: &Record) -> AllocatedAddress {
         ip: record.ip(),
         space: state.spaces.get(record.space).name.clone(),
         pool: state.pools.cidr(record.pool),
-        receipt: Some(Receipt {
-            step: record.step,
-            seq: record.seq,
-            recorded_at: timestamp(record.at_us),
-        }),
+        receipt: Some(receipt(record)),
     }
 }

@@ -5,17 +5,17 @@ use std::net::IpAddr;
 
 use address::Window;
 
-use super::allocate::{hold_ref, timestamp, to_u64};
+use super::allocate::{hold_ref, receipt, to_u64};
 use super::choose::resting;
-use super::hold::whole_pool;
+use super::hold::{end, ended, step_mismatch, whole_pool};
 use super::resolve::{Place, resolve};
 use super::{Change, Draft, HoldChange, NewEvent, Verdict};
-use crate::answer::{Answer, HoldReleased, Receipt, ReleasedAddress, Reserved};
+use crate::answer::{Answer, Reserved};
 use crate::command::{GiveBack, Reserve};
 use crate::event::encoding::{fingerprint_of, hex};
 use crate::event::{Decision, DecisionRule, Kind, Payload, WindowRecord};
 use crate::model::reservation_key;
-use crate::refusal::{Refusal, StepText};
+use crate::refusal::Refusal;
 use crate::state::{Class, Record, SpaceIndex, State};
 
 /// Sets an address aside that nobody holds. It may rest: what is left of the rest comes after the
@@ -124,14 +124,6 @@ fn reserved(state: &State, record: &Record) -> Reserved {
     }
 }
 
-fn receipt(record: &Record) -> Receipt {
-    Receipt {
-        step: record.step,
-        seq: record.seq,
-        recorded_at: timestamp(record.at_us),
-    }
-}
-
 /// Ends one reservation, named by address and step, and no hold.
 pub(super) fn give_back(state: &State, request: &GiveBack) -> Verdict {
     let Some(space) = state.spaces.find(&request.space) else {
@@ -140,44 +132,21 @@ pub(super) fn give_back(state: &State, request: &GiveBack) -> Verdict {
     let record = state.record_of(space, request.ip);
     match record {
         Some(record) if record.step == request.step && record.class == Class::Reserved => {
-            let mut payload = Payload::new(Kind::Released, &request.reason, &request.provenance);
-            payload.ends_seq = Some(record.allocated_seq);
-            let event = NewEvent {
-                space,
-                target: Some((request.ip, request.step + 1)),
-                change: Change::Free,
-                payload,
-            };
-            Verdict::Append(vec![event], Draft::HoldReleased)
+            let payload = Payload::new(Kind::Released, &request.reason, &request.provenance);
+            end(record, payload)
         }
         Some(record) if record.step == request.step && record.is_held() => {
             let (ip, hold) = (request.ip, hold_ref(state, record));
             Verdict::Refuse(Refusal::AddressTaken { ip, hold }, vec![space])
         }
-        // It was given back: a repeat.
+        // It was given back.
         Some(record)
             if request.step.is_multiple_of(2)
                 && record.step == request.step + 1
                 && record.attachment == reservation_key(&request.space, request.ip) =>
         {
-            let answer = HoldReleased {
-                released: ReleasedAddress {
-                    ip: request.ip,
-                    space: request.space.clone(),
-                    receipt: receipt(record),
-                },
-                repeated: true,
-                epoch: state.epoch,
-            };
-            Verdict::Answer(Answer::HoldReleased(answer), vec![space])
+            ended(state, record)
         }
-        other => Verdict::Refuse(
-            Refusal::StepMismatch {
-                ip: request.ip,
-                expected: request.step,
-                actual: StepText(other.map(|record| record.step)),
-            },
-            vec![space],
-        ),
+        other => step_mismatch(space, request.ip, request.step, other),
     }
 }

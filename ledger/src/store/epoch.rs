@@ -1,9 +1,6 @@
 //! Beginning an epoch: said by hand, after history may have been shortened.
 
-use std::time::Duration;
-
-use sqlx::postgres::PgPoolOptions;
-
+use super::migrate::one_connection;
 use crate::error::Error;
 
 /// Every event and every receipt from now on carries a new epoch, so whoever kept a receipt of
@@ -15,11 +12,7 @@ use crate::error::Error;
 /// # Errors
 /// [`Error::Database`] if the caller may not, or the schema is not there yet.
 pub async fn begin_epoch(database_url: &str, reason: &str) -> Result<u32, Error> {
-    let pool = PgPoolOptions::new()
-        .max_connections(1)
-        .acquire_timeout(Duration::from_secs(5))
-        .connect(database_url)
-        .await?;
+    let pool = one_connection(database_url).await?;
     let begun = begin(&pool, reason).await;
     pool.close().await;
     begun

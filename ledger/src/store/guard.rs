@@ -2,14 +2,14 @@
 
 mod catalogue;
 
-use sqlx::postgres::{PgArguments, PgConnection, PgPool, PgPoolOptions};
+use sqlx::postgres::{PgArguments, PgConnection, PgPool};
 use sqlx::query::Query;
 use sqlx::{Postgres, Row as _};
 
 use self::catalogue::{
     ALTERED_ROUTINE, CONSTRAINTS, FINDINGS, Finding, INDEXES, MISSING_CONSTRAINT, MISSING_INDEX,
 };
-use super::migrate::{applied, assert_server, migrations_text, newest_known};
+use super::migrate::{applied, assert_server, migrations_text, newest_known, one_connection};
 use crate::error::Error;
 
 /// What `check` found in order.
@@ -26,11 +26,7 @@ pub struct Checked {
 /// # Errors
 /// One line that names what is missing.
 pub async fn check(database_url: &str) -> Result<Checked, Error> {
-    let pool = PgPoolOptions::new()
-        .max_connections(1)
-        .acquire_timeout(std::time::Duration::from_secs(5))
-        .connect(database_url)
-        .await?;
+    let pool = one_connection(database_url).await?;
     assert(&pool).await?;
     let server = sqlx::query_scalar("select current_setting('server_version')")
         .fetch_one(&pool)

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sqlx::migrate::Migrator;
-use sqlx::postgres::{PgConnectOptions, PgConnection, PgPoolOptions};
+use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
 use sqlx::{Connection as _, Row as _};
 
 use crate::error::Error;
@@ -68,11 +68,7 @@ pub async fn migrate(database_url: &str) -> Result<Migrated, Error> {
 /// # Errors
 /// [`Error::Database`] if the caller may not, or the schema is not there yet.
 pub async fn set_app_password(database_url: &str, password: &str) -> Result<(), Error> {
-    let pool = PgPoolOptions::new()
-        .max_connections(1)
-        .acquire_timeout(Duration::from_secs(5))
-        .connect(database_url)
-        .await?;
+    let pool = one_connection(database_url).await?;
     // ALTER ROLE takes no parameters, so the server quotes them itself.
     let statement: String = sqlx::query_scalar(
         "select format('alter role %I password %L', current_database() || '_app', $1::text)",
@@ -86,6 +82,16 @@ pub async fn set_app_password(database_url: &str, password: &str) -> Result<(), 
     pool.close().await;
     altered?;
     Ok(())
+}
+
+/// For a command that does one thing and ends.
+pub(super) async fn one_connection(database_url: &str) -> Result<PgPool, Error> {
+    let pool = PgPoolOptions::new()
+        .max_connections(1)
+        .acquire_timeout(Duration::from_secs(5))
+        .connect(database_url)
+        .await?;
+    Ok(pool)
 }
 
 /// One line if the server is too old.

@@ -179,11 +179,7 @@ impl Ledger {
         after: Option<IpAddr>,
         limit: usize,
     ) -> Result<Vec<Hold>, Error> {
-        let space_id: i32 = sqlx::query_scalar("select id from ipledger.spaces where name = $1")
-            .bind(space)
-            .fetch_optional(&self.reads)
-            .await?
-            .ok_or_else(|| Refusal::NoSuchSpace(space.to_owned()))?;
+        let space_id = self.space_id(space).await?;
         let found = sqlx::query(PAGE_SQL)
             .bind(space_id)
             .bind(rows::to_i64(seq))

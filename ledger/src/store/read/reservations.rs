@@ -10,7 +10,7 @@ use super::holds::{Hold, hold};
 use super::rows;
 use crate::error::Error;
 use crate::model::Actor;
-use crate::refusal::{HoldRef, Refusal};
+use crate::refusal::HoldRef;
 
 /// An address that is set aside by hand.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,17 +57,10 @@ impl Ledger {
     /// What is set aside now, by space and address.
     ///
     /// # Errors
-    /// [`Refusal::NoSuchSpace`]; [`Error::Unavailable`] without a database.
+    /// [`crate::Refusal::NoSuchSpace`]; [`Error::Unavailable`] without a database.
     pub async fn reservations(&self, query: &ReservationQuery) -> Result<Vec<Reservation>, Error> {
         if let Some(space) = &query.space {
-            let known: bool =
-                sqlx::query_scalar("select exists (select from ipledger.spaces where name = $1)")
-                    .bind(space)
-                    .fetch_one(&self.reads)
-                    .await?;
-            if !known {
-                return Err(Refusal::NoSuchSpace(space.clone()).into());
-            }
+            self.space_id(space).await?;
         }
         let (after_space, after_ip) = query.after.clone().unzip();
         let sql = format!(
