@@ -7,6 +7,7 @@ use sqlx::postgres::PgRow;
 use sqlx::{Row as _, ValueRef as _};
 
 use super::super::ledger::Ledger;
+use super::moment::last_steps;
 use super::rows;
 use crate::command::{Allocate, Import};
 use crate::error::Error;
@@ -83,20 +84,13 @@ pub struct HoldPage {
     pub more: bool,
 }
 
-/// The state of each address at a position: the derived row if nothing came after it, else the
-/// last event up to there. So pages of one reading never tear, however long the reader takes.
-const PAGE_SQL: &str = "
-    select a.ip, x.step, x.seq, (extract(epoch from x.recorded_at) * 1000000)::bigint
-        as recorded_at_us, p.body
-    from ipledger.addresses a
-    cross join lateral (
-        select a.step, a.seq, a.recorded_at where a.seq <= $2
-        union all
-        (select e.step, e.seq, e.recorded_at from ipledger.events e
-         where a.seq > $2 and e.space_id = a.space_id and e.ip = a.ip and e.seq <= $2
-         order by e.step desc limit 1)
-    ) x
-    left join ipledger.payloads p on p.space_id = a.space_id and p.seq = x.seq
+/// The state of each address at a position, see [`last_steps`]. So pages of one reading never tear,
+/// however long the reader takes.
+const PAGE_SQL: &str = concat!(
+    "select a.ip, x.step, x.seq, (extract(epoch from x.recorded_at) * 1000000)::bigint
+        as recorded_at_us, p.body",
+    last_steps!(),
+    " left join ipledger.payloads p on p.space_id = a.space_id and p.seq = x.seq
     cross join lateral (
         select case when a.seq > $2 then convert_from(p.body, 'UTF8')::jsonb end as old
     ) o
@@ -119,7 +113,8 @@ const PAGE_SQL: &str = "
             else o.old #>> '{owner,node}' end)
         and ($11::text is null
             or $11 = coalesce(o.old #>> '{attachment,container_id}', a.container_id)))
-    order by a.ip limit $12";
+    order by a.ip limit $12"
+);
 
 impl Ledger {
     /// Holds now or as of a position, a page at a time.

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use sqlx::Row as _;
 
 use super::super::ledger::Ledger;
+use super::moment::last_steps;
 use super::rows;
 use crate::decide::timestamp;
 use crate::error::Error;
@@ -56,21 +57,6 @@ pub struct Density {
     pub cooling: u64,
     /// Addresses that were ever used.
     pub used: u64,
-}
-
-/// Of each address its last step up to the position ($2): from the derived row if nothing came
-/// after it, else from the events.
-macro_rules! last_steps {
-    () => {
-        " from ipledger.addresses a
-        cross join lateral (
-            select a.step, a.seq, a.recorded_at where a.seq <= $2
-            union all
-            (select e.step, e.seq, e.recorded_at from ipledger.events e
-             where a.seq > $2 and e.space_id = a.space_id and e.ip = a.ip and e.seq <= $2
-             order by e.step desc limit 1)
-        ) x"
-    };
 }
 
 /// $1 space, $2 position, $3 and $4 first and last address.

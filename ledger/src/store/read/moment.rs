@@ -34,6 +34,22 @@ const SQL: &str = "
     ) t
     where $1::text is null or s.name = $1";
 
+/// Of each address its last step up to the position ($2): from the derived row if nothing came
+/// after it, else from the events.
+macro_rules! last_steps {
+    () => {
+        " from ipledger.addresses a
+        cross join lateral (
+            select a.step, a.seq, a.recorded_at where a.seq <= $2
+            union all
+            (select e.step, e.seq, e.recorded_at from ipledger.events e
+             where a.seq > $2 and e.space_id = a.space_id and e.ip = a.ip and e.seq <= $2
+             order by e.step desc limit 1)
+        ) x"
+    };
+}
+pub(super) use last_steps;
+
 impl Ledger {
     /// The position of the last event of each space, or of one, that was recorded at that moment
     /// or before; 0 where there is none. For a moment that is hardly over the answer may still
