@@ -14,6 +14,7 @@ pub(crate) mod find;
 mod layout;
 mod links;
 pub(crate) mod live;
+mod newest;
 pub(crate) mod operations;
 pub(crate) mod overview;
 mod past;

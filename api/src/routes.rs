@@ -11,7 +11,7 @@ mod gates;
 pub(crate) mod history;
 mod holds;
 mod imports;
-mod pools;
+pub(crate) mod pools;
 mod ranges;
 mod reservations;
 mod service;

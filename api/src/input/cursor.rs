@@ -54,6 +54,21 @@ impl Cursor {
         }
     }
 
+    /// Cuts a list that was read with more rows than a page may have, and gives the cursor of the
+    /// next page then; none if the list ends here. `place` tells where a row stands.
+    pub(crate) fn cut<T, P: Serialize>(
+        &self,
+        rows: &mut Vec<T>,
+        limit: u32,
+        place: impl FnOnce(&T) -> P,
+    ) -> Result<Option<String>, Failure> {
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let more = rows.len() > limit;
+        rows.truncate(limit);
+        let last = rows.last().filter(|_| more);
+        last.map(|last| self.write(&place(last))).transpose()
+    }
+
     /// The cursor of the page that begins behind `at`.
     pub(crate) fn write<P: Serialize>(&self, at: &P) -> Result<String, Failure> {
         let content = Content {

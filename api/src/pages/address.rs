@@ -8,10 +8,11 @@ use axum::extract::State;
 use axum::response::Response;
 use ipledger_client::types::ProblemCode;
 use jiff::Timestamp;
-use ledger::{HistoryQuery, Hold, HoldQuery, Subject};
+use ledger::{Hold, HoldQuery, Subject};
 use maud::{Markup, html};
 
 use super::answer::{Asked, View};
+use super::newest::{AT_ONCE, About, newest, older};
 use super::stamp::Stamp;
 use super::{events_table, links, past, strip, words};
 use crate::app::App;
@@ -20,11 +21,7 @@ use crate::context::RequestContext;
 use crate::input::{Cursor, Query};
 use crate::openapi::problems::ListInSpaceProblems;
 use crate::problem::Failure;
-use crate::routes::history::Place;
 use crate::wire;
-
-/// Events on a page.
-pub(super) const AT_ONCE: u32 = 200;
 
 /// Address
 ///
@@ -73,17 +70,12 @@ async fn view(app: &App, context: &RequestContext, mut query: Query) -> Result<V
     ];
     let cursor = Cursor::new("page_address", parameters);
     let stamp = Stamp::read(app, context, space.as_deref(), at).await?;
-    let history = HistoryQuery {
+    let asked = About {
         subject: Subject::Address(ip),
         cluster: None,
         space: space.clone(),
-        since: None,
-        until: None,
-        newest_first: true,
-        after: Place::place(given.as_deref(), &cursor)?,
-        limit: AT_ONCE + 1,
     };
-    let mut events = app.read(context, app.ledger.history(&history)).await?;
+    let mut events = newest(app, context, asked, given.as_deref(), &cursor).await?;
     if events.is_empty() && given.is_none() {
         let place = space.map_or_else(
             || "any space".to_owned(),
@@ -125,24 +117,6 @@ async fn view(app: &App, context: &RequestContext, mut query: Query) -> Result<V
         lead,
         after: older,
     })
-}
-
-/// Cuts what is too much for a page, and links to it.
-pub(super) fn older(
-    events: &mut Vec<ledger::Event>,
-    cursor: &Cursor,
-    here: &str,
-) -> Result<Markup, Failure> {
-    let at_once = usize::try_from(AT_ONCE).unwrap_or(usize::MAX);
-    if events.len() <= at_once {
-        return Ok(html! {});
-    }
-    events.truncate(at_once);
-    let Some(last) = events.last() else {
-        return Ok(html! {});
-    };
-    let next = links::with(here, "cursor", &cursor.write(&Place::of(last))?);
-    Ok(html! { p.ways { a href=(next) rel="next" { "Older events" } } })
 }
 
 fn holders(ip: IpAddr, holds: &[Hold], at: Option<Timestamp>, now: Timestamp) -> Markup {

@@ -21,6 +21,7 @@ use crate::context::RequestContext;
 use crate::input::Query;
 use crate::openapi::problems::ListInSpaceProblems;
 use crate::problem::Failure;
+use crate::routes::pools::window_place;
 use crate::wire;
 
 /// Rows of a table; the lists of the API have the others.
@@ -70,15 +71,7 @@ async fn view(app: &App, context: &RequestContext, mut query: Query) -> Result<V
         .read(context, app.ledger.clusters(None, MOST_CLUSTERS))
         .await?;
     let mut counted = app.count(context, Count::Recorded(space.clone())).await?;
-    counted.windows.sort_by_cached_key(|counts| {
-        let window = &counts.window;
-        (
-            counts.space.clone(),
-            window.cidr(),
-            window.first(),
-            window.last(),
-        )
-    });
+    counted.windows.sort_by_cached_key(window_place);
     let now = app.clock.now();
     let closed = clusters
         .iter()

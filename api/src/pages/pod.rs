@@ -7,11 +7,11 @@ use axum::extract::State;
 use axum::response::Response;
 use ipledger_client::types::ProblemCode;
 use jiff::Timestamp;
-use ledger::{HistoryQuery, Hold, HoldQuery, Subject};
+use ledger::{Hold, HoldQuery, Subject};
 use maud::html;
 
-use super::address::{AT_ONCE, older};
 use super::answer::{Asked, View};
+use super::newest::{AT_ONCE, About, newest, older};
 use super::stamp::Stamp;
 use super::table::{Cell, Table};
 use super::{events_table, links, past, words};
@@ -21,7 +21,6 @@ use crate::context::RequestContext;
 use crate::input::{Cursor, Query};
 use crate::openapi::problems::ListInSpaceProblems;
 use crate::problem::Failure;
-use crate::routes::history::Place;
 use crate::wire;
 
 /// Pod
@@ -73,20 +72,15 @@ async fn view(app: &App, context: &RequestContext, mut query: Query) -> Result<V
     ];
     let cursor = Cursor::new("page_pod", parameters);
     let stamp = Stamp::read(app, context, None, at).await?;
-    let history = HistoryQuery {
+    let asked = About {
         subject: Subject::Pod {
             namespace: namespace.clone(),
             name: pod.clone(),
         },
         cluster: cluster.clone(),
         space: None,
-        since: None,
-        until: None,
-        newest_first: true,
-        after: Place::place(given.as_deref(), &cursor)?,
-        limit: AT_ONCE + 1,
     };
-    let mut events = app.read(context, app.ledger.history(&history)).await?;
+    let mut events = newest(app, context, asked, given.as_deref(), &cursor).await?;
     if events.is_empty() && given.is_none() {
         let detail =
             format!("pod \"{namespace}/{pod}\" has no event: it never had an address here");

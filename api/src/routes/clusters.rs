@@ -69,11 +69,7 @@ pub(super) async fn list(
     // One more than asked for tells whether there is a next page.
     let clusters = app.ledger.clusters(after.as_deref(), limit + 1);
     let mut clusters = app.read(&context, clusters).await?;
-    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    let more = clusters.len() > limit;
-    clusters.truncate(limit);
-    let last = clusters.last().filter(|_| more);
-    let next = last.map(|last| cursor.write(&last.name)).transpose()?;
+    let next = cursor.cut(&mut clusters, limit, |last| last.name.clone())?;
     Ok(Json(ClusterPage {
         clusters: clusters.into_iter().map(wire::cluster).collect(),
         next,

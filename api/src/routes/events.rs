@@ -89,11 +89,7 @@ pub(super) async fn list(
         limit: limit + 1,
     };
     let mut events = app.read(&context, app.ledger.events(&query)).await?;
-    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    let more = events.len() > limit;
-    events.truncate(limit);
-    let last = events.last().filter(|_| more);
-    let next = last.map(|last| cursor.write(&last.seq)).transpose()?;
+    let next = cursor.cut(&mut events, limit, |last| last.seq)?;
     let page = EventPage {
         events: events.into_iter().map(wire::event).collect(),
         next,

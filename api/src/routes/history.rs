@@ -117,14 +117,8 @@ pub(super) async fn show(
     query: Query,
 ) -> Result<Response, Failure> {
     let (query, cursor) = read_query(query)?;
-    let limit = usize::try_from(query.limit - 1).unwrap_or(usize::MAX);
     let mut events = app.read(&context, app.ledger.history(&query)).await?;
-    let more = events.len() > limit;
-    events.truncate(limit);
-    let last = events.last().filter(|_| more);
-    let next = last
-        .map(|last| cursor.write(&Place::of(last)))
-        .transpose()?;
+    let next = cursor.cut(&mut events, query.limit - 1, Place::of)?;
     let page = EventPage {
         events: events.into_iter().map(wire::event).collect(),
         next,
@@ -132,8 +126,8 @@ pub(super) async fn show(
     wanted.page(&page, |page| &page.events, page.next.as_deref())
 }
 
-/// The parameters that make the query, as they were given.
-const KEYS: [&str; 12] = [
+/// Whose history, and which part of it: together they make the query, as they were given.
+const SUBJECTS: [&str; 7] = [
     "address",
     "pod",
     "namespace",
@@ -141,45 +135,20 @@ const KEYS: [&str; 12] = [
     "node",
     "container_id",
     "network",
-    "cluster",
-    "space",
-    "since",
-    "until",
-    "order",
 ];
+const FILTERS: [&str; 5] = ["cluster", "space", "since", "until", "order"];
 
 fn read_query(mut query: Query) -> Result<(HistoryQuery, Cursor), Failure> {
-    let given: [Option<String>; 12] = KEYS.map(|key| query.text(key));
+    let subjects = SUBJECTS.map(|key| query.text(key));
+    let filters = FILTERS.map(|key| query.text(key));
     let limit = query.limit(USUAL_LIMIT, MOST)?;
     let cursor_text = query.text("cursor");
     query.end()?;
-    let cursor = Cursor::new(
-        "history",
-        KEYS.into_iter().zip(given.iter().map(Option::as_deref)),
-    );
-    let [
-        address,
-        pod,
-        namespace,
-        pod_uid,
-        node,
-        container_id,
-        network,
-        cluster,
-        space,
-        since,
-        until,
-        order,
-    ] = given;
-    let subject = subject([
-        address,
-        pod,
-        namespace,
-        pod_uid,
-        node,
-        container_id,
-        network,
-    ])?;
+    let keys = SUBJECTS.into_iter().chain(FILTERS);
+    let given = subjects.iter().chain(&filters).map(Option::as_deref);
+    let cursor = Cursor::new("history", keys.zip(given));
+    let subject = subject(subjects)?;
+    let [cluster, space, since, until, order] = filters;
     if let Some(cluster) = &cluster {
         check::cluster("cluster", cluster)?;
     }

@@ -77,9 +77,9 @@ impl Page {
 }
 
 /// Where a window stands in the list.
-type WindowPlace = (String, IpNet, u128, u128, Vec<String>);
+pub(crate) type WindowPlace = (String, IpNet, u128, u128, Vec<String>);
 
-fn window_place(counts: &WindowCounts) -> WindowPlace {
+pub(crate) fn window_place(counts: &WindowCounts) -> WindowPlace {
     let window = &counts.window;
     let (first, last) = (window.first(), window.last());
     (

@@ -77,18 +77,14 @@ pub(super) async fn list(
     let wanted = ReservationQuery {
         space,
         after: place.map(|place| (place.space, place.address)),
+        // One more than asked for tells whether there is a next page.
         limit: limit + 1,
     };
     let mut found = app.read(&context, app.ledger.reservations(&wanted)).await?;
-    let more = found.len() > limit as usize;
-    found.truncate(limit as usize);
-    let next = match found.last().filter(|_| more) {
-        Some(last) => Some(cursor.write(&Place {
-            space: last.space.clone(),
-            address: last.ip,
-        })?),
-        None => None,
-    };
+    let next = cursor.cut(&mut found, limit, |last| Place {
+        space: last.space.clone(),
+        address: last.ip,
+    })?;
     Ok(Json(ReservationPage {
         reservations: found.into_iter().map(wire::reservation).collect(),
         next,

@@ -51,7 +51,7 @@ pub(super) async fn list(
     Extension(context): Extension<Arc<RequestContext>>,
     mut query: Query,
 ) -> Result<Json<SpacePage>, Failure> {
-    let limit = usize::try_from(query.limit(USUAL_LIMIT, MOST)?).unwrap_or(usize::MAX);
+    let limit = query.limit(USUAL_LIMIT, MOST)?;
     let given = query.text("cursor");
     query.end()?;
     let cursor = Cursor::new("spaces", []);
@@ -59,10 +59,7 @@ pub(super) async fn list(
     let mut rows = app.read(&context, app.ledger.spaces()).await?;
     rows.retain(|row| after.as_ref().is_none_or(|after| row.name > *after));
     rows.sort_by(|a, b| a.name.cmp(&b.name));
-    let more = rows.len() > limit;
-    rows.truncate(limit);
-    let last = rows.last().filter(|_| more);
-    let next = last.map(|last| cursor.write(&last.name)).transpose()?;
+    let next = cursor.cut(&mut rows, limit, |last| last.name.clone())?;
     Ok(Json(SpacePage {
         spaces: rows.into_iter().map(wire::space).collect(),
         next,
