@@ -16,8 +16,9 @@ In a network configuration:
   Keys: range, range_start, range_end, exclude, ipRanges, gateway, routes, dns,
   addresses, network_name, enable_overlapping_ranges, configuration_path (as in
   whereabouts); api, cluster, cluster_uid, token_file, queue_dir,
-  timeout_seconds, node, cooldown (seconds), status_when_exhausted (all, any,
-  never).
+  timeout_seconds, node, order (lowest_free, longest_idle), cooldown and sticky
+  (seconds, or such as 60s), ips_outside_window (true, false),
+  status_when_exhausted (all, any, never).
   With \"type\": \"whereabouts\" existing definitions are read as whereabouts reads
   them.
 
